@@ -27,7 +27,7 @@ from dagster_graveler.sensors.run_states import ENDED
 
 if TYPE_CHECKING:
     from graveler_core.facade.repository import Repository
-    from graveler_core.model.entities import Branch
+    from graveler_core.model.entities import BranchRecord
 
 PAGE = 100
 """Number of branches that a tick examines."""
@@ -144,7 +144,9 @@ class _Examination:
     context: dg.SensorEvaluationContext
     publisher: Publisher
 
-    def kept(self, target: MergeTarget, repository: "Repository", branches: Sequence["Branch"]) -> Iterator[KeptBranch]:
+    def kept(
+        self, target: MergeTarget, repository: "Repository", branches: Sequence["BranchRecord"]
+    ) -> Iterator[KeptBranch]:
         """Return the branches of a target that no run uses any more."""
         for branch in branches:
             place = BranchIdentity(repository.id, branch.id, str(branch.uid))

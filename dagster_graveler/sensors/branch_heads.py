@@ -25,7 +25,7 @@ from dagster_graveler.sensors import cursors
 if TYPE_CHECKING:
     from graveler_core.facade.graveler import Graveler
     from graveler_core.facade.repository import Repository
-    from graveler_core.model.entities import Branch
+    from graveler_core.model.entities import BranchRecord
 PAGE = 1_000
 """Number of branches that a tick examines."""
 
@@ -116,7 +116,9 @@ def _tick(context: dg.SensorEvaluationContext, graveler: Graveler, repository: s
     )
 
 
-def _events(context: dg.SensorEvaluationContext, of: Repository, assets: _Assets, branches: list[Branch]) -> list[Any]:
+def _events(
+    context: dg.SensorEvaluationContext, of: Repository, assets: _Assets, branches: list[BranchRecord]
+) -> list[Any]:
     """Return the events to report: for the asset of all branches, and for the assets of published branches."""
     instance = context.instance
     events: list[Any] = [*_observations(instance, of, assets.all_branches, branches)]
@@ -128,7 +130,7 @@ def _events(context: dg.SensorEvaluationContext, of: Repository, assets: _Assets
     return events
 
 
-def _page(graveler: Graveler, repository: str, after: str) -> tuple[Repository | None, list[Branch]]:
+def _page(graveler: Graveler, repository: str, after: str) -> tuple[Repository | None, list[BranchRecord]]:
     """Return a repository and its next branches; `None` if the repository does not exist."""
     from graveler_core.errors import NotFound
 
@@ -140,7 +142,7 @@ def _page(graveler: Graveler, repository: str, after: str) -> tuple[Repository |
 
 
 def _observations(
-    instance: dg.DagsterInstance, of: Repository, key: dg.AssetKey, branches: Sequence[Branch]
+    instance: dg.DagsterInstance, of: Repository, key: dg.AssetKey, branches: Sequence[BranchRecord]
 ) -> Iterator[dg.AssetObservation]:
     observed = observed_commits(instance, key, [branch.id for branch in branches])
     for branch in branches:
@@ -149,7 +151,7 @@ def _observations(
 
 
 def _materialization(
-    of: Repository, key: dg.AssetKey, branch: Branch, before: str | None, shown: Mapping[str, Any]
+    of: Repository, key: dg.AssetKey, branch: BranchRecord, before: str | None, shown: Mapping[str, Any]
 ) -> dg.AssetMaterialization:
     """Return the report of a published branch, with the changes since the report before.
 
@@ -167,7 +169,7 @@ def _materialization(
     return dg.AssetMaterialization(key, metadata={**metadata, **shown}, **event)
 
 
-def _of_head(of: Repository, branch: Branch) -> dict[str, Any]:
+def _of_head(of: Repository, branch: BranchRecord) -> dict[str, Any]:
     """Return the content of an event about the head of a branch."""
     head = of.commit(branch.commit_id)
     uri = f"graveler://{of.id}/{branch.id}"
@@ -181,7 +183,7 @@ def _of_head(of: Repository, branch: Branch) -> dict[str, Any]:
 def _in_step(
     instance: dg.DagsterInstance,
     partitions: dg.DynamicPartitionsDefinition,
-    branches: Sequence[Branch],
+    branches: Sequence[BranchRecord],
     between: tuple[str, str],
 ) -> list[dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest]:
     """Return the requests that make the partitions after one branch and up to another ("" for the end) equal to the

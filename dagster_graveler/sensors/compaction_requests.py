@@ -21,7 +21,7 @@ from dagster_graveler.sensors.run_states import ENDED, UNDER_WAY
 
 if TYPE_CHECKING:
     from graveler_core.engine.staging.pressure import BranchPressure
-    from graveler_core.model.entities import Branch
+    from graveler_core.model.entities import BranchRecord
 
 OP = "compact_branch"
 """Op of the job, configured with `repository`, `branch` and `every_minutes`."""
@@ -125,7 +125,7 @@ def asked_again(run: dg.DagsterRun, epoch: int) -> dg.RunRequest:
     )
 
 
-def newest_layer(branch: Branch) -> str:
+def newest_layer(branch: BranchRecord) -> str:
     """Return the newest sealed layer, or the staging token if none is sealed, without the name of the branch."""
     layer = branch.sealed_tokens[0].id if branch.sealed_tokens else branch.staging_token
     return layer.rpartition(":")[2]

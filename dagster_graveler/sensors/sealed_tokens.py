@@ -22,7 +22,7 @@ from dagster_graveler.sensors.compaction_requests import USUAL, Pace, ask, newes
 if TYPE_CHECKING:
     from graveler_core.engine.staging.pressure import BranchPressure
     from graveler_core.facade.graveler import Graveler
-    from graveler_core.model.entities import Branch
+    from graveler_core.model.entities import BranchRecord
 
 _REMEMBERED = 500
 """Maximum number of branches with sealed tokens in a cursor."""
@@ -92,7 +92,7 @@ def make_sealed_tokens_sensor(
     return left_alone
 
 
-def _branches(graveler: Graveler, after: str) -> Iterator[tuple[str, Branch]]:
+def _branches(graveler: Graveler, after: str) -> Iterator[tuple[str, BranchRecord]]:
     """Yield the branches of all repositories with their names, in order, after a given one."""
     from graveler_core.errors import NotFound
     from graveler_core.model.entities import RepositoryState
@@ -107,7 +107,7 @@ def _branches(graveler: Graveler, after: str) -> Iterator[tuple[str, Branch]]:
                 continue  # deleted in the meantime
 
 
-def _sealed(branch: Branch) -> bool:
+def _sealed(branch: BranchRecord) -> bool:
     return bool(branch.sealed_tokens) and branch.sealed_tokens[0].kind == "token"
 
 
@@ -115,7 +115,9 @@ def _since(seen: tuple[str, float] | None, layer: str, now: float) -> tuple[str,
     return seen if seen is not None and seen[0] == layer else (layer, now)
 
 
-def _wanted(graveler: Graveler, old: list[tuple[str, Branch]], minutes: float) -> Iterator[tuple[BranchPressure, str]]:
+def _wanted(
+    graveler: Graveler, old: list[tuple[str, BranchRecord]], minutes: float
+) -> Iterator[tuple[BranchPressure, str]]:
     from graveler_core.errors import NotFound
 
     for repository, branch in old:

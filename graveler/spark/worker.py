@@ -21,7 +21,7 @@ from pyspark import TaskContext
 from graveler.spark.connection import Connection, opened
 from graveler.spark.filesystem_check import Sight
 from graveler_core.errors import GravelerError, InvalidInput
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 
 if TYPE_CHECKING:
     from graveler_core.stores import Stores
@@ -126,6 +126,6 @@ class _Packer(pickle.Pickler):
         self.namespaces: set[str] = set()
 
     def reducer_override(self, value: object) -> Any:
-        if isinstance(value, Repository):
+        if isinstance(value, RepositoryRecord):
             self.namespaces.add(value.storage_namespace)
         return NotImplemented

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from graveler_core.local.status import FileChange
     from graveler_core.model.changes import Change, ChangeSummary, MergeConflict
     from graveler_core.model.collection import Expiry
-    from graveler_core.model.entities import Branch, Tag
+    from graveler_core.model.entities import BranchRecord, Tag
     from graveler_core.model.entry import CommonPrefix, Entry
     from graveler_core.model.stored_objects import StoredObject
 
@@ -138,7 +138,7 @@ REPOSITORIES: View[Repository] = View(
     document=repository_document,
     empty="no repositories",
 )
-BRANCHES: View[Branch] = View(
+BRANCHES: View[BranchRecord] = View(
     columns=(_ID, Column("branch", style="bold", folds=True)),
     cells=lambda b: (b.commit_id, b.id),
     document=branch_document,

@@ -15,12 +15,12 @@ from pydantic import ValidationError
 
 from graveler_core.codec.layouts import decode_layout, encode_layout
 from graveler_core.errors import CorruptData, InvalidInput
-from graveler_core.model.entities import FORMAT_VERSION, Branch, Commit, Layout, Record, Repository
+from graveler_core.model.entities import FORMAT_VERSION, BranchRecord, Commit, Layout, Record, RepositoryRecord
 from graveler_core.model.ids import CommitId
 
 R = TypeVar("R", bound=Record)
 _VERSION = bytes([FORMAT_VERSION])
-_READ_OFTEN = (Repository, Branch)
+_READ_OFTEN = (RepositoryRecord, BranchRecord)
 """Records that every flow reads again."""
 _RECENT = 256
 """Number of them that are kept."""

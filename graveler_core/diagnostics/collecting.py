@@ -10,7 +10,7 @@ from graveler_core.diagnostics.plan import DiagnosticsPlan
 from graveler_core.diagnostics.repositories import records, repositories, repository
 from graveler_core.diagnostics.section import Section
 from graveler_core.diagnostics.surroundings import Part, caches, settings, store, versions
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.stores import Stores
 
 _PARTS: dict[str, Part] = {
@@ -38,7 +38,7 @@ def _collected(stores: Stores, plan: DiagnosticsPlan, budget: Budget) -> Iterato
         yield _filled(stores, Section(name), partial(part, stores, plan, budget))
     # Records that cannot be listed are reported in the document that lists repositories.
     listing = Section("repositories")
-    found: Iterator[Repository] = iter(())
+    found: Iterator[RepositoryRecord] = iter(())
     with listing.trying("repositories"):
         found = iter(list(listing.first(records(stores, plan, listing), plan.most_repositories, budget)))
     for repo in found:
@@ -46,7 +46,9 @@ def _collected(stores: Stores, plan: DiagnosticsPlan, budget: Budget) -> Iterato
         yield _filled(stores, section, partial(_repository, stores, plan, budget, repo=repo))
 
 
-def _repository(stores: Stores, plan: DiagnosticsPlan, budget: Budget, section: Section, *, repo: Repository) -> None:
+def _repository(
+    stores: Stores, plan: DiagnosticsPlan, budget: Budget, section: Section, *, repo: RepositoryRecord
+) -> None:
     repository(stores, plan, budget, section, repo)
 
 

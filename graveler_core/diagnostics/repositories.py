@@ -17,7 +17,7 @@ from graveler_core.engine.references.log import read_log
 from graveler_core.engine.staging import pressure
 from graveler_core.engine.staging.pressure import counted_in
 from graveler_core.model.compaction import CompactionSettings, Thresholds
-from graveler_core.model.entities import Branch, Repository
+from graveler_core.model.entities import BranchRecord, RepositoryRecord
 from graveler_core.model.layers import Layer, PrefixRemoval, PrefixRestoration, SegmentLayer
 from graveler_core.objects.commits import StoredCommit, stored_commits
 from graveler_core.records import access
@@ -27,7 +27,7 @@ from graveler_core.staging.stack import layers_of
 from graveler_core.stores import Stores
 
 
-def records(stores: Stores, plan: DiagnosticsPlan, section: Section) -> Iterator[Repository]:
+def records(stores: Stores, plan: DiagnosticsPlan, section: Section) -> Iterator[RepositoryRecord]:
     """Yield the records of repositories in any state, by name, or only the one in the plan. Damaged records are
     noted.
     """
@@ -72,7 +72,7 @@ def repositories(stores: Stores, plan: DiagnosticsPlan, budget: Budget, section:
             )
 
 
-def repository_document(repo: Repository) -> dict[str, Any]:
+def repository_document(repo: RepositoryRecord) -> dict[str, Any]:
     """Return the fields of a repository record, without its rules."""
     return {
         "id": repo.id,
@@ -88,7 +88,7 @@ def repository_document(repo: Repository) -> dict[str, Any]:
     }
 
 
-def repository(stores: Stores, plan: DiagnosticsPlan, budget: Budget, section: Section, repo: Repository) -> None:
+def repository(stores: Stores, plan: DiagnosticsPlan, budget: Budget, section: Section, repo: RepositoryRecord) -> None:
     """Write the document of one repository: namespace, counts, rules, log of references, items for the cleaner,
     branches.
     """
@@ -118,7 +118,7 @@ def repository(stores: Stores, plan: DiagnosticsPlan, budget: Budget, section: S
     _branches(stores, plan, budget, section, repo)
 
 
-def _branches(stores: Stores, plan: DiagnosticsPlan, budget: Budget, section: Section, repo: Repository) -> None:
+def _branches(stores: Stores, plan: DiagnosticsPlan, budget: Budget, section: Section, repo: RepositoryRecord) -> None:
     """Write the thresholds and all branches."""
     settings = CompactionSettings(thresholds=Thresholds())
     with section.trying("thresholds"):
@@ -136,7 +136,7 @@ def _branches(stores: Stores, plan: DiagnosticsPlan, budget: Budget, section: Se
             documents.append(document)
 
 
-def _namespace(stores: Stores, budget: Budget, section: Section, repo: Repository) -> dict[str, Any]:
+def _namespace(stores: Stores, budget: Budget, section: Section, repo: RepositoryRecord) -> dict[str, Any]:
     """Check that the storage namespace belongs to the repository and can be read, and measure the response time."""
     found: dict[str, Any] = {"uri": repo.storage_namespace, "owned": None, "readable": False}
     with section.trying("claim of the storage namespace"):
@@ -180,7 +180,9 @@ def _standing(
     return {**found, "oldest": oldest[0] if oldest else None}
 
 
-def _log(stores: Stores, plan: DiagnosticsPlan, budget: Budget, section: Section, repo: Repository) -> dict[str, Any]:
+def _log(
+    stores: Stores, plan: DiagnosticsPlan, budget: Budget, section: Section, repo: RepositoryRecord
+) -> dict[str, Any]:
     """Return the position of the log of references, and the number of pending events."""
     found: dict[str, Any] = {"readable": False}
     with section.trying("log of references"):
@@ -198,8 +200,8 @@ def branch_document(  # noqa: PLR0913, PLR0917 - the pieces that a repository's 
     stores: Stores,
     plan: DiagnosticsPlan,
     section: Section,
-    repo: Repository,
-    branch: Branch,
+    repo: RepositoryRecord,
+    branch: BranchRecord,
     settings: CompactionSettings,
 ) -> dict[str, Any]:
     """Return the document of a branch. Failures are noted in the section, and the rest is included."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from graveler_core.model.changes import Change, ChangeSummary, MergeConflict
     from graveler_core.model.checks import CheckReport
     from graveler_core.model.collection import Expiry
-    from graveler_core.model.entities import Branch, Tag
+    from graveler_core.model.entities import BranchRecord, Tag
     from graveler_core.model.entry import CommonPrefix, Entry
     from graveler_core.model.repository_settings import RepositorySettings
     from graveler_core.model.stored_objects import StoredObject
@@ -127,7 +127,7 @@ def logged_change_document(entry: LogEntry, change: Change | None) -> Document:
     return log_document(entry) if change is None else {**change_document(change), "commit": entry.id}
 
 
-def branch_document(branch: Branch) -> Document:
+def branch_document(branch: BranchRecord) -> Document:
     """Return the document of a branch: `id`, `commit_id`."""
     return {"id": branch.id, "commit_id": branch.commit_id}
 

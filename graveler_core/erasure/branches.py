@@ -28,7 +28,7 @@ from graveler_core.engine.reading.view import BranchView, lookup, view_of
 from graveler_core.engine.reading.view import scan as scan_shown
 from graveler_core.engine.staging.remove import remove_many
 from graveler_core.errors import Conflict, CorruptData, Kind, NoChanges, NotFound, SlowDown
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.entry import ENTRY_SCHEMA, TOMBSTONE
 from graveler_core.model.erasure import ErasureRule
 from graveler_core.model.ids import BranchId, CommitId
@@ -45,7 +45,7 @@ REMOVED_AT_ONCE = 50_000
 """Maximum number of paths that one commit removes."""
 
 
-def require_removable(stores: Stores, repo: Repository, rule: ErasureRule) -> None:
+def require_removable(stores: Stores, repo: RepositoryRecord, rule: ErasureRule) -> None:
     """Refuse to erase paths that a protected branch shows.
 
     Raises:
@@ -62,7 +62,7 @@ def require_removable(stores: Stores, repo: Repository, rule: ErasureRule) -> No
 
 
 def remove_from_branches(
-    stores: Stores, repo: Repository, rule: ErasureRule, draft: Draft
+    stores: Stores, repo: RepositoryRecord, rule: ErasureRule, draft: Draft
 ) -> Iterator[tuple[BranchId, CommitId]]:
     """Remove the paths of a rule from all branches. Yield each branch and commit that was made.
 
@@ -81,7 +81,7 @@ def remove_from_branches(
 
 
 def _removed_from(
-    stores: Stores, repo: Repository, branch: BranchId, rule: ErasureRule, draft: Draft
+    stores: Stores, repo: RepositoryRecord, branch: BranchId, rule: ErasureRule, draft: Draft
 ) -> Iterator[CommitId]:
     for _ in range(ATTEMPTS):
         now, staged, head = _read(stores, repo, branch, rule)
@@ -99,7 +99,7 @@ def _removed_from(
 
 
 def _read(
-    stores: Stores, repo: Repository, branch: BranchId, rule: ErasureRule
+    stores: Stores, repo: RepositoryRecord, branch: BranchId, rule: ErasureRule
 ) -> tuple[Registers, list[str], list[str]]:
     """Read a branch, and what it shows of a rule. Read it again if a layer was dropped meanwhile."""
     for _ in range(ATTEMPTS):

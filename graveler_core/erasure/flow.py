@@ -57,14 +57,16 @@ from graveler_core.erasure.standing import ROUNDS, ErasurePlan, StandingErasure
 from graveler_core.erasure.survey import Survey, refusal, sharing, survey
 from graveler_core.errors import InvalidInput, Kind, NotFound, SlowDown
 from graveler_core.gc.stock import Progress
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.erasure import Erasure, ErasureRule
 from graveler_core.objects.erased import erased_contents
 from graveler_core.refs import repositories
 from graveler_core.stores import Stores
 
 
-def erase(stores: Stores, repo: Repository, plan: ErasurePlan, *, progress: Progress = lambda more: None) -> Erased:
+def erase(
+    stores: Stores, repo: RepositoryRecord, plan: ErasurePlan, *, progress: Progress = lambda more: None
+) -> Erased:
     """Erase the content of some paths. A repetition completes an interrupted call.
 
     Args:
@@ -115,7 +117,7 @@ def erase(stores: Stores, repo: Repository, plan: ErasurePlan, *, progress: Prog
     raise SlowDown(f"erase: other erasures of repository {repo.id!r} came first, {ROUNDS} times; try again later")
 
 
-def resume(stores: Stores, repo: Repository, *, progress: Progress = lambda more: None) -> Erasure | None:
+def resume(stores: Stores, repo: RepositoryRecord, *, progress: Progress = lambda more: None) -> Erasure | None:
     """Complete the erasure that is under way, if there is one. Return it as it ended.
 
     Raises:
@@ -124,7 +126,7 @@ def resume(stores: Stores, repo: Repository, *, progress: Progress = lambda more
     return StandingErasure(stores, repo, progress).run()
 
 
-def erasures(stores: Stores, repo: Repository) -> list[Erasure]:
+def erasures(stores: Stores, repo: RepositoryRecord) -> list[Erasure]:
     """Return the erasures of a repository, oldest first. The last one may be under way."""
     known = erased_contents(stores.kv, repo)
     current = known.current()
@@ -134,7 +136,7 @@ def erasures(stores: Stores, repo: Repository) -> list[Erasure]:
     return ended
 
 
-def _foreseen(stores: Stores, repo: Repository, plan: ErasurePlan, progress: Progress) -> Erased:
+def _foreseen(stores: Stores, repo: RepositoryRecord, plan: ErasurePlan, progress: Progress) -> Erased:
     found = _found(stores, repo, plan.rule, progress)
     shared = sharing(stores, repo, plan.rule, found.objects, progress)
     return Erased(
@@ -150,7 +152,7 @@ def _foreseen(stores: Stores, repo: Repository, plan: ErasurePlan, progress: Pro
     )
 
 
-def _found(stores: Stores, repo: Repository, rule: ErasureRule, progress: Progress) -> Survey:
+def _found(stores: Stores, repo: RepositoryRecord, rule: ErasureRule, progress: Progress) -> Survey:
     found = survey(stores, repo, rule, progress)
     if not (found.entries or found.inline or found.outside):
         raise NotFound(
@@ -159,7 +161,7 @@ def _found(stores: Stores, repo: Repository, rule: ErasureRule, progress: Progre
     return found
 
 
-def _admitted(stores: Stores, repo: Repository, plan: ErasurePlan, progress: Progress) -> Survey:
+def _admitted(stores: Stores, repo: RepositoryRecord, plan: ErasurePlan, progress: Progress) -> Survey:
     """Return what an erasure finds, unless it is refused."""
     found = _found(stores, repo, plan.rule, progress)
     shared = [] if plan.shared else sharing(stores, repo, plan.rule, found.objects, progress)

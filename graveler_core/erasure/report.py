@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from graveler_core.committed.index.lookup import lookup_many
 from graveler_core.committed.index.scan import scan
 from graveler_core.gc.stock import Progress
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.erasure import ErasureRule
 from graveler_core.model.ids import BranchId, CommitId
 from graveler_core.records import access
@@ -43,7 +43,7 @@ class Erased:
     """In a dry run: entries whose content is not in the namespace. The erasure is refused if there are any."""
 
 
-def naming_commits(stores: Stores, repo: Repository, rule: ErasureRule, progress: Progress) -> int:
+def naming_commits(stores: Stores, repo: RepositoryRecord, rule: ErasureRule, progress: Progress) -> int:
     """Return the number of commits that have some of the paths of a rule, reachable or not.
 
     Looks into the index of each commit. Parts that commits share are read once, as far as the caches hold them.

@@ -13,7 +13,7 @@ from graveler_core.erasure.report import Erased, naming_commits
 from graveler_core.erasure.survey import Survey, refusal, sharing, survey
 from graveler_core.errors import Conflict, GravelerError, Kind, PermissionDenied, PredicateFailed, SlowDown
 from graveler_core.gc.stock import Progress
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.erasure import ErasedContent, Erasure, ErasureRule, ErasureState
 from graveler_core.model.ids import BranchId, CommitId, Nonce
 from graveler_core.objects import erasure_files
@@ -43,7 +43,7 @@ class ErasurePlan:
 class StandingErasure:
     """The erasure that is under way in a repository, if there is one. Several processes may work on it."""
 
-    def __init__(self, stores: Stores, repository: Repository, progress: Progress) -> None:
+    def __init__(self, stores: Stores, repository: RepositoryRecord, progress: Progress) -> None:
         self.stores = stores
         self.repository = repository
         self.progress = progress

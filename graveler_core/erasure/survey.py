@@ -19,7 +19,7 @@ from graveler_core.gc.all_repositories import all_repositories
 from graveler_core.gc.named_addresses import WantedEntries, named_objects
 from graveler_core.gc.relative_addresses import relative_addresses
 from graveler_core.gc.stock import CONTENT, Progress
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.entry import ENTRY_SCHEMA, AddressType
 from graveler_core.model.erasure import ErasureRule, ErasureState
 from graveler_core.objects.erased import erased_contents
@@ -53,7 +53,7 @@ class Survey:
         return pc.sum(self.objects.column("size")).as_py() or 0
 
 
-def survey(stores: Stores, repo: Repository, rule: ErasureRule, progress: Progress) -> Survey:
+def survey(stores: Stores, repo: RepositoryRecord, rule: ErasureRule, progress: Progress) -> Survey:
     """Read the names of a repository, and return the entries that an erasure concerns. Content that an earlier erasure
     has deleted is left out of the objects.
 
@@ -130,7 +130,9 @@ def _sort_out(found: Survey, rows: pa.Table, uri: str) -> None:
     found.objects = grouped.sort_by("address").combine_chunks()
 
 
-def sharing(stores: Stores, repo: Repository, rule: ErasureRule, objects: pa.Table, progress: Progress) -> list[str]:
+def sharing(
+    stores: Stores, repo: RepositoryRecord, rule: ErasureRule, objects: pa.Table, progress: Progress
+) -> list[str]:
     """Read the names of all repositories. Return the entries, as texts, that name some of the objects and do not match
     the rule, or belong to another repository.
 

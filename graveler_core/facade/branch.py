@@ -32,8 +32,7 @@ from graveler_core.guard.staged_names import shown_to
 from graveler_core.model.bounds import Bounds
 from graveler_core.model.changes import Change, StagedRecord
 from graveler_core.model.compaction import CompactionHistory
-from graveler_core.model.entities import Branch as BranchRecord
-from graveler_core.model.entities import Repository as RepositoryRecord
+from graveler_core.model.entities import BranchRecord, RepositoryRecord
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import CommitId
 from graveler_core.model.names import optional_commit_id, prefix_key

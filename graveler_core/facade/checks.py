@@ -12,7 +12,7 @@ from graveler_core.facade.handle import Handle
 from graveler_core.guard import needs
 from graveler_core.guard.operation import operation
 from graveler_core.model.checks import CheckReport, checked_text
-from graveler_core.model.entities import Repository as RepositoryRecord
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import MetarangeId
 from graveler_core.model.names import content_hash
 from graveler_core.model.permission import Action

@@ -7,8 +7,7 @@ from typing import Any
 
 from graveler_core.engine.reading import snapshot
 from graveler_core.guard.scope import Scope
-from graveler_core.model.entities import Repository as RepositoryRecord
-from graveler_core.model.entities import RepositoryState
+from graveler_core.model.entities import RepositoryRecord, RepositoryState
 from graveler_core.model.ids import RepositoryId
 from graveler_core.refs import repositories
 from graveler_core.stores import Reopening, Stores, portable

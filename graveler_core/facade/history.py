@@ -20,8 +20,7 @@ from graveler_core.guard.scope import Scope
 from graveler_core.model.bounds import Bounds
 from graveler_core.model.changes import Change, ChangeSummary
 from graveler_core.model.collection import Expiry
-from graveler_core.model.entities import Commit
-from graveler_core.model.entities import Repository as RepositoryRecord
+from graveler_core.model.entities import Commit, RepositoryRecord
 from graveler_core.model.html import html_table
 from graveler_core.model.ids import CommitId
 from graveler_core.model.permission import Action

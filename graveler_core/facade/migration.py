@@ -18,7 +18,7 @@ from graveler_core.facade.listing import Listing
 from graveler_core.guard import needs
 from graveler_core.guard.operation import operation
 from graveler_core.model.bounds import Bounds
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import CommitId
 from graveler_core.model.names import repository_id
 from graveler_core.model.permission import Action
@@ -169,7 +169,7 @@ class MigrationFromSql:
             yield from compare(self._stores, opened, repositories, contents=contents, progress=progress)
 
 
-def _begun(stores: Stores, wanted: NewMigration) -> Held[Repository]:
+def _begun(stores: Stores, wanted: NewMigration) -> Held[RepositoryRecord]:
     new = NewRepository(
         wanted.id,
         wanted.storage_namespace,

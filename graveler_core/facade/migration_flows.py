@@ -6,7 +6,7 @@ from functools import partial
 
 from graveler_core.engine.repositories.beginning import NewRepository
 from graveler_core.engine.repositories.migration import begin_migration, leave_to_cleaner
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.records.access import Held
 from graveler_core.stores import Stores
 from graveler_core.transfer.begun import BegunRepository, RepositoryFlows
@@ -17,7 +17,7 @@ def migration_flows(stores: Stores) -> RepositoryFlows:
     return RepositoryFlows(partial(_begun, stores), partial(leave_to_cleaner, stores))
 
 
-def _begun(stores: Stores, wanted: BegunRepository) -> Held[Repository]:
+def _begun(stores: Stores, wanted: BegunRepository) -> Held[RepositoryRecord]:
     new = NewRepository(
         wanted.id,
         wanted.storage_namespace,

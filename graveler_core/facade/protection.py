@@ -8,7 +8,7 @@ from graveler_core.engine.repositories import protection
 from graveler_core.facade.handle import Handle
 from graveler_core.guard import needs
 from graveler_core.guard.operation import operation
-from graveler_core.model.entities import Repository as RepositoryRecord
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.permission import Action
 from graveler_core.model.protection import DIRECT, protection_rule
 

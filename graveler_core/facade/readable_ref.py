@@ -17,7 +17,7 @@ from graveler_core.guard import needs
 from graveler_core.guard.operation import operation
 from graveler_core.guard.scope import Scope
 from graveler_core.model.bounds import Bounds
-from graveler_core.model.entities import Repository as RepositoryRecord
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.entry import CommonPrefix, Entry
 from graveler_core.model.names import path_key, prefix_key
 from graveler_core.model.permission import Action

@@ -17,8 +17,7 @@ from graveler_core.guard.operation import operation
 from graveler_core.guard.staged_names import shown_to
 from graveler_core.model.bounds import Bounds
 from graveler_core.model.commit_texts import tag_texts
-from graveler_core.model.entities import Branch as BranchRecord
-from graveler_core.model.entities import Tag
+from graveler_core.model.entities import BranchRecord, Tag
 from graveler_core.model.ids import CommitId
 from graveler_core.model.names import branch_id, commit_id, optional_commit_id, tag_id
 from graveler_core.model.permission import Action

@@ -16,7 +16,7 @@ from graveler_core.guard import needs
 from graveler_core.guard.operation import operation
 from graveler_core.guard.scope import Scope
 from graveler_core.model.bounds import Bounds
-from graveler_core.model.entities import Repository as RepositoryRecord
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.entry import ENTRY_SCHEMA, Entry
 from graveler_core.model.html import html_table
 from graveler_core.model.ids import CommitId, MetarangeId

@@ -18,7 +18,7 @@ from graveler_core.guard.addresses import of_entry, of_table
 from graveler_core.guard.operation import operation
 from graveler_core.guard.scope import branch_scope
 from graveler_core.model.changes import Written
-from graveler_core.model.entities import Repository as RepositoryRecord
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.entry import Entry
 from graveler_core.model.html import html_table
 from graveler_core.model.ids import BranchId

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from graveler_core.errors import SlowDown
 from graveler_core.kv.store import Store
-from graveler_core.model.entities import ClaimState, NamespaceClaim, Repository
+from graveler_core.model.entities import ClaimState, NamespaceClaim, RepositoryRecord
 from graveler_core.model.ids import RepositoryUid
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -24,7 +24,7 @@ _ATTEMPTS = 1_000
 """Maximum number of reads of a repository that is deleted and restored all the time."""
 
 
-def all_repositories(kv: Store) -> Iterator[Repository]:
+def all_repositories(kv: Store) -> Iterator[RepositoryRecord]:
     """Yield each repository once.
 
     Raises:
@@ -43,7 +43,7 @@ def all_repositories(kv: Store) -> Iterator[Repository]:
                 yield owner
 
 
-def _listed(kv: Store) -> Iterator[Repository]:
+def _listed(kv: Store) -> Iterator[RepositoryRecord]:
     for _, held in access.scan(kv, keys.REPOSITORIES):
         yield held.value
     for _, deleted in access.scan(kv, keys.DELETED_REPOSITORIES):
@@ -51,7 +51,7 @@ def _listed(kv: Store) -> Iterator[Repository]:
             yield deleted.value.repository
 
 
-def _owner(kv: Store, uri: str, claim: Held[NamespaceClaim]) -> Repository | None:
+def _owner(kv: Store, uri: str, claim: Held[NamespaceClaim]) -> RepositoryRecord | None:
     name, uid = claim.value.repository, claim.value.owner
     for _ in range(_ATTEMPTS):
         for where in (keys.deleted_repository(name, uid), None, keys.deleted_repository(name, uid)):

@@ -18,7 +18,7 @@ from graveler_core.gc.named_addresses import named_addresses
 from graveler_core.gc.object_listing import ObjectListing, estimated_rows, of_uploads, texts
 from graveler_core.gc.relative_addresses import relative_addresses
 from graveler_core.gc.stock import Progress
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.entry import AddressType
 from graveler_core.objects.condemned import ADDRESSES
 from graveler_core.objects.uploads import Uploads
@@ -54,7 +54,7 @@ class Candidates:
         self,
         stores: Stores,
         uri: str,
-        own: Repository | None,
+        own: RepositoryRecord | None,
         progress: Progress,
         groups: CommitGroups = NO_GROUPS,
     ) -> None:
@@ -148,7 +148,7 @@ def list_candidates(
     return Candidates(groups[0], measured(groups[1]), measured(groups[2]))
 
 
-def uploads_in_progress(stores: Stores, repo: Repository) -> frozenset[str]:
+def uploads_in_progress(stores: Stores, repo: RepositoryRecord) -> frozenset[str]:
     """Return the ids of the uploads that have not ended."""
     blobs = stores.blobs.at(repo.storage_namespace)
     return frozenset(id for id, _ in Uploads(stores.kv, blobs, repo, stores.clock, stores.ids).standing())
@@ -176,7 +176,7 @@ def _unique(listed: pa.Table) -> pa.Table:
 
 
 def _names(
-    stores: Stores, uri: str, own: Repository | None, progress: Progress, groups: CommitGroups
+    stores: Stores, uri: str, own: RepositoryRecord | None, progress: Progress, groups: CommitGroups
 ) -> Iterator[tuple[NamedBy, pa.ChunkedArray]]:
     """Yield the addresses in a namespace that entries of any repository name, relative to it."""
     for one in all_repositories(stores.kv):

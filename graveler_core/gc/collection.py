@@ -97,7 +97,7 @@ from graveler_core.gc.expiry import CommitStates, read_states
 from graveler_core.gc.object_listing import ObjectListing
 from graveler_core.gc.stock import Progress
 from graveler_core.model.collection import CollectionState, CondemnedSet, Reason
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.objects import condemned
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -110,7 +110,11 @@ _LONGEST = timedelta(days=36_500)
 
 
 def collect(
-    stores: Stores, repo: Repository, plan: CollectionPlan | None = None, *, progress: Progress = lambda more: None
+    stores: Stores,
+    repo: RepositoryRecord,
+    plan: CollectionPlan | None = None,
+    *,
+    progress: Progress = lambda more: None,
 ) -> Collected:
     """Delete the objects that are due, and condemn those that nothing names any more.
 
@@ -143,7 +147,7 @@ def collect(
 
 
 class _Collection:
-    def __init__(self, stores: Stores, repository: Repository, plan: CollectionPlan, progress: Progress) -> None:
+    def __init__(self, stores: Stores, repository: RepositoryRecord, plan: CollectionPlan, progress: Progress) -> None:
         self.stores = stores
         self.repository = repository
         self.plan = plan

@@ -10,7 +10,7 @@ import pyarrow as pa
 from graveler_core.errors import CorruptData, PredicateFailed
 from graveler_core.gc.examined_objects import measured
 from graveler_core.model.collection import REMEMBERED, Collections, CollectionState, CondemnedSet
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import Nonce
 from graveler_core.objects import condemned, expired_commits
 from graveler_core.records import access
@@ -38,7 +38,7 @@ class ListedFiles:
 class CollectionRecord:
     """The record as it was read last, and the changes of one collector."""
 
-    def __init__(self, stores: Stores, repository: Repository) -> None:
+    def __init__(self, stores: Stores, repository: RepositoryRecord) -> None:
         self._stores = stores
         self._blobs = stores.blobs.at(repository.storage_namespace)
         self._where = keys.collections(repository.id, repository.uid)

@@ -39,7 +39,7 @@ from graveler_core.gc.object_digests import sha256_of
 from graveler_core.gc.relative_addresses import relative_addresses
 from graveler_core.gc.stock import Progress
 from graveler_core.model.address import parted
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.refs.erased import erased_of
 from graveler_core.segments.sorted_keys import KEY
 from graveler_core.stores import Stores
@@ -63,7 +63,7 @@ class DataProgress:
 
 
 def check_data(
-    stores: Stores, repo: Repository, *, checksums: bool, resume: bool, progress: DataProgress
+    stores: Stores, repo: RepositoryRecord, *, checksums: bool, resume: bool, progress: DataProgress
 ) -> Iterator[Finding]:
     """Yield the problems of the objects that entries name, and damaged items that could not be searched for entries.
     The content of commits that have expired by the retention rules, or are about to, is not examined.
@@ -102,7 +102,7 @@ def check_data(
 @dataclass(frozen=True, slots=True)
 class _Check:
     stores: Stores
-    repository: Repository
+    repository: RepositoryRecord
     objects: pa.Table
     sources: list[str]
     progress: DataProgress

@@ -17,7 +17,7 @@ from typing import Final
 
 from graveler_core.errors import Kind, OutcomeUnknown, PredicateFailed, Unavailable
 from graveler_core.model.data_check import CompleteCheck, DataChecks, UnfinishedCheck
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import Nonce
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -37,7 +37,7 @@ class DataCheckRecord:
         resume: Continue an unfinished check, if there is one.
     """
 
-    def __init__(self, stores: Stores, repository: Repository, *, resume: bool) -> None:
+    def __init__(self, stores: Stores, repository: RepositoryRecord, *, resume: bool) -> None:
         self._stores = stores
         self._repository = repository
         self._where = keys.data_checks(repository)

@@ -21,7 +21,7 @@ from graveler_core.gc.examined_objects import ExaminedObjects
 from graveler_core.gc.name_references import NameReferences, read_references
 from graveler_core.gc.object_listing import ObjectListing
 from graveler_core.gc.stock import Progress
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.stores import Stores
 
 
@@ -29,7 +29,7 @@ from graveler_core.stores import Stores
 class ObjectsToExamine:
     """Objects in the namespace of a repository."""
 
-    repository: Repository
+    repository: RepositoryRecord
     listing: ObjectListing | None
     """Listing of the objects. `None` if they are known without one."""
     objects: Candidates | int
@@ -91,7 +91,7 @@ def _examined(stores: Stores, wanted: ObjectsToExamine, found: Candidates) -> Ex
     return examined if wanted.listing is None else examined.looked_up(stores, wanted.listing)
 
 
-def _read(stores: Stores, repo: Repository, names: NameReferences) -> Iterator[tuple[NamedBy, pa.ChunkedArray]]:
+def _read(stores: Stores, repo: RepositoryRecord, names: NameReferences) -> Iterator[tuple[NamedBy, pa.ChunkedArray]]:
     """Yield all addresses, most of them from files that are read on this machine."""
     yield from names.addresses
     for batch in names.batches(len(names.files) or 1):

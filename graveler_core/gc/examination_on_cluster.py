@@ -38,7 +38,7 @@ from graveler_core.gc.named_addresses import COLUMNS
 from graveler_core.gc.named_files import EntryFile, read_entries, uncached
 from graveler_core.gc.object_listing import KeyRange, ObjectListing, of_uploads, split_points, texts
 from graveler_core.gc.stock import Progress
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.entry import ENTRY_SCHEMA
 from graveler_core.objects.condemned import ADDRESSES, CONDEMNED
 from graveler_core.segments.sorted_keys import KEY
@@ -57,7 +57,7 @@ _FIELDS = pa.schema(map(ENTRY_SCHEMA.field, COLUMNS))
 class ClusterWork:
     """Values that all tasks need."""
 
-    repository: Repository
+    repository: RepositoryRecord
     listing: ObjectListing | None
     """`None` if the driver knows the objects."""
     uploads: frozenset[str]
@@ -140,7 +140,7 @@ def _found(work: ClusterWork, stores: Stores, item: Item) -> Iterator[pa.Table]:
                 yield _listed(work.listing, work.uploads, page)
 
 
-def named_in(own: Repository, stores: Stores, repo: Repository, file: EntryFile) -> pa.ChunkedArray:
+def named_in(own: RepositoryRecord, stores: Stores, repo: RepositoryRecord, file: EntryFile) -> pa.ChunkedArray:
     """Return the addresses in the namespace of a repository that a file of a repository names.
 
     Raises:
@@ -150,7 +150,7 @@ def named_in(own: Repository, stores: Stores, repo: Repository, file: EntryFile)
     return named_within(entries, own.storage_namespace, is_own=repo.uid == own.uid)
 
 
-def _of_files(own: Repository, stores: Stores, item: NamingFiles) -> pa.Table:
+def _of_files(own: RepositoryRecord, stores: Stores, item: NamingFiles) -> pa.Table:
     """Return the addresses that entries in some files name, each once."""
     chunks = [chunk for file in item.files for chunk in named_in(own, stores, item.repository, file).chunks]
     return _rows(pc.unique(pa.chunked_array(chunks, pa.string())), None, str(int(item.by)))

@@ -15,7 +15,7 @@ from graveler_core.gc.commit_groups import CommitGroups
 from graveler_core.gc.retention import ReferencedCommits, not_kept, read_history, read_references, rules_of
 from graveler_core.gc.stock import Progress
 from graveler_core.model.collection import Expiry
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import CommitId
 from graveler_core.objects import expired_commits
 from graveler_core.stores import Stores
@@ -71,7 +71,7 @@ class CommitStates:
 
 
 def read_states(
-    stores: Stores, repo: Repository, listed: ListedFiles, plan: CollectionPlan, progress: Progress
+    stores: Stores, repo: RepositoryRecord, listed: ListedFiles, plan: CollectionPlan, progress: Progress
 ) -> CommitStates:
     """Read the rules and the commits of a repository, and find out what the rules keep now.
 
@@ -94,7 +94,7 @@ def read_states(
     return CommitStates(references, found, listed.expiring, listed.expired)
 
 
-def without_content(stores: Stores, repo: Repository) -> set[CommitId]:
+def without_content(stores: Stores, repo: RepositoryRecord) -> set[CommitId]:
     """Return the commits that have expired or are about to.
 
     Raises:

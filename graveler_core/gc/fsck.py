@@ -31,7 +31,7 @@ from graveler_core.gc.data_check import DataProgress, check_data
 from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.inspection import Inspection, begun
 from graveler_core.gc.stock import CONTENT, Progress
-from graveler_core.model.entities import Repository, RepositoryState
+from graveler_core.model.entities import RepositoryRecord, RepositoryState
 from graveler_core.objects import erasure_files
 from graveler_core.objects.erased import erased_contents
 from graveler_core.objects.incomplete_commits import commits_left
@@ -40,7 +40,7 @@ from graveler_core.stores import Stores
 
 def fsck(  # noqa: PLR0913 - the options of a check
     stores: Stores,
-    repo: Repository,
+    repo: RepositoryRecord,
     *,
     deep: bool = False,
     data: bool = False,
@@ -80,7 +80,7 @@ def fsck(  # noqa: PLR0913 - the options of a check
         yield from (finding for finding in found if (finding.thing, finding.id) not in told)
 
 
-def _incomplete(stores: Stores, repo: Repository) -> Finding:
+def _incomplete(stores: Stores, repo: RepositoryRecord) -> Finding:
     why = (
         f"{commits_left(stores.kv, repo):,} commits have no index: complete it with `graveler migrate complete "
         f"graveler://{repo.id}`, or delete it"

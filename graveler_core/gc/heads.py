@@ -16,7 +16,7 @@ from graveler_core.errors import CorruptData, NotFound
 from graveler_core.gc.findings import Finding, Thing
 from graveler_core.gc.inspection import Inspection, begun
 from graveler_core.gc.stock import Progress
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import CommitId
 from graveler_core.model.past import CREATED, steps
 from graveler_core.objects.commits import stored_commits
@@ -47,7 +47,7 @@ class HeadCheck:
     why: str = ""
 
 
-def check_heads(stores: Stores, repo: Repository, progress: Progress = lambda more: None) -> Iterator[HeadCheck]:
+def check_heads(stores: Stores, repo: RepositoryRecord, progress: Progress = lambda more: None) -> Iterator[HeadCheck]:
     """Yield the heads of all branches, each followed by its recorded former heads, newest first; the log head is last.
 
     Lists the storage namespace once, and reads the nodes of each head.

@@ -47,7 +47,7 @@ from graveler_core.committed.index.operations import operations_between, own_ope
 from graveler_core.errors import CorruptData, Kind, PredicateFailed
 from graveler_core.gc.commits import Header, HistoryGraph
 from graveler_core.gc.stock import Progress
-from graveler_core.model.entities import Layout, Repository
+from graveler_core.model.entities import Layout, RepositoryRecord
 from graveler_core.model.ids import CommitId
 from graveler_core.model.index import Index
 from graveler_core.objects.commits import StoredCommit, read_commit
@@ -81,7 +81,7 @@ class IndexRepairs:
     """Commits that were left as they are."""
 
 
-def repair_indexes(stores: Stores, repo: Repository, progress: Progress = lambda more: None) -> IndexRepairs:
+def repair_indexes(stores: Stores, repo: RepositoryRecord, progress: Progress = lambda more: None) -> IndexRepairs:
     """Mark the changes of each commit in inline indexes that lack these marks.
 
     Commits whose header or layout cannot be read are skipped; `fsck` reports them.
@@ -159,7 +159,7 @@ def _is_wrong(indexes: Indexes, header: Header, index: Index) -> bool:
     return own_operations(indexes, index, header.rule) != header.operations
 
 
-def _replace(stores: Stores, repo: Repository, id: CommitId, header: Header) -> bool:
+def _replace(stores: Stores, repo: RepositoryRecord, id: CommitId, header: Header) -> bool:
     """Replace the layout of a commit by a repaired one. Return `False` if another process repaired or deleted it."""
     indexes, where = stores.indexes(repo), keys.commit_layout(repo, id)
     for _ in range(_TRIES):

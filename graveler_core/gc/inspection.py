@@ -22,7 +22,7 @@ from graveler_core.gc.names import RootRecords
 from graveler_core.gc.stock import Progress, Stock, take_stock
 from graveler_core.gc.walk import Walk
 from graveler_core.kv.store import Store
-from graveler_core.model.entities import Branch, Repository
+from graveler_core.model.entities import BranchRecord, RepositoryRecord
 from graveler_core.model.layers import Layer, SealedToken, SegmentLayer
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -40,7 +40,7 @@ class Inspection:
     """State of a check: the examined data and the progress."""
 
     stores: Stores
-    repository: Repository
+    repository: RepositoryRecord
     deep: bool
     began: datetime
     stock: Stock
@@ -107,7 +107,7 @@ class Inspection:
         for branch in self.names.branches.values():
             yield from self._on_branch(branch)
 
-    def _on_branch(self, branch: Branch) -> Iterator[Finding]:
+    def _on_branch(self, branch: BranchRecord) -> Iterator[Finding]:
         found = list(self._of_record(branch))
         if found:
             # Layers and trees are removed after their branch has moved.
@@ -119,7 +119,7 @@ class Inspection:
                 return
         yield from found
 
-    def _of_record(self, branch: Branch) -> Iterator[Finding]:
+    def _of_record(self, branch: BranchRecord) -> Iterator[Finding]:
         staged = StagedInspection(self.stores.kv, self.walk.indexes.trees.blobs, self.deep)
         for layer in layers_of(branch):
             if layer.id in self.layers:
@@ -130,7 +130,7 @@ class Inspection:
             yield from self.walk.metarange(branch.compacted_metarange, f"branch {branch.id}")
 
 
-def begun(stores: Stores, repo: Repository, *, deep: bool, progress: Progress) -> Inspection:
+def begun(stores: Stores, repo: RepositoryRecord, *, deep: bool, progress: Progress) -> Inspection:
     """Return an inspection that has listed the stored items, and has not examined any."""
     began = stores.clock.now()
     # Caches of this process say nothing about the stored data.

@@ -19,7 +19,7 @@ from graveler_core.gc.commit_groups import NO_GROUPS, CommitGroups, NamedBy
 from graveler_core.gc.named_addresses import named_parts
 from graveler_core.gc.named_files import EntryFile
 from graveler_core.gc.stock import Progress
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.stores import Stores
 
 _BATCH = 100_000
@@ -30,7 +30,7 @@ _BATCH = 100_000
 class NamingFiles:
     """Files with entries of one repository."""
 
-    repository: Repository
+    repository: RepositoryRecord
     by: NamedBy
     files: tuple[EntryFile, ...]
 
@@ -39,7 +39,7 @@ class NamingFiles:
 class NameReferences:
     """All names in a namespace."""
 
-    files: dict[tuple[Repository, NamedBy], list[EntryFile]] = field(default_factory=dict)
+    files: dict[tuple[RepositoryRecord, NamedBy], list[EntryFile]] = field(default_factory=dict)
     addresses: list[tuple[NamedBy, pa.ChunkedArray]] = field(default_factory=list)
     """Addresses relative to the namespace."""
     entries: int = 0
@@ -60,7 +60,7 @@ class NameReferences:
                 yield NamingFiles(repository, by, tuple(batch))
 
 
-def read_references(stores: Stores, repo: Repository, groups: CommitGroups, progress: Progress) -> NameReferences:
+def read_references(stores: Stores, repo: RepositoryRecord, groups: CommitGroups, progress: Progress) -> NameReferences:
     """Read the references of all repositories of a store, in the order of `gc.named_addresses`.
 
     Args:

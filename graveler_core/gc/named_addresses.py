@@ -31,7 +31,7 @@ from graveler_core.gc.commit_groups import NO_GROUPS, CommitGroups, NamedBy
 from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.named_files import EntryFile, EntryFileKind, read_entries, read_item, uncached, with_address
 from graveler_core.gc.stock import Progress
-from graveler_core.model.entities import Branch, Layout, Repository, RepositoryState
+from graveler_core.model.entities import BranchRecord, Layout, RepositoryRecord, RepositoryState
 from graveler_core.model.entry import ENTRY_SCHEMA, Entry
 from graveler_core.model.ids import CommitId, MetarangeId
 from graveler_core.model.index import Index, Run, RunLocation
@@ -56,7 +56,7 @@ _ATTEMPTS = 1_000
 
 
 def named_addresses(
-    stores: Stores, repo: Repository, progress: Progress, groups: CommitGroups = NO_GROUPS
+    stores: Stores, repo: RepositoryRecord, progress: Progress, groups: CommitGroups = NO_GROUPS
 ) -> Iterator[tuple[NamedBy, pa.Table]]:
     """Yield the addresses that entries of a repository name, as tables with the columns `COLUMNS`. An address may occur
     many times.
@@ -76,7 +76,7 @@ def named_addresses(
 
 
 def named_parts(
-    stores: Stores, repo: Repository, progress: Progress, groups: CommitGroups = NO_GROUPS
+    stores: Stores, repo: RepositoryRecord, progress: Progress, groups: CommitGroups = NO_GROUPS
 ) -> Iterator[tuple[NamedBy, pa.Table | EntryFile]]:
     """Yield the same as `named_addresses`, but ranges and large runs as files that are not read yet.
 
@@ -112,7 +112,7 @@ class WantedEntries:
 
 
 def named_objects(
-    stores: Stores, repo: Repository, wanted: WantedEntries, progress: Progress, damaged: Damaged | None = None
+    stores: Stores, repo: RepositoryRecord, wanted: WantedEntries, progress: Progress, damaged: Damaged | None = None
 ) -> Iterator[tuple[str, pa.Table]]:
     """Yield columns of the entries that name an object, as tables. An object may occur many times.
 
@@ -157,7 +157,7 @@ class _Failure:
 @dataclass(slots=True)
 class _Walk:
     stores: Stores
-    repository: Repository
+    repository: RepositoryRecord
     progress: Progress
     schema: pa.Schema
     """Columns of the tables."""
@@ -225,7 +225,7 @@ class _Walk:
                     raise CorruptData(f"commit {id}: its layout is missing", kind=Kind.CorruptCommit, commit=id)
                 yield id, held.value
 
-    def branch(self, branch: Branch) -> Iterator[pa.Table]:
+    def branch(self, branch: BranchRecord) -> Iterator[pa.Table]:
         """Yield the entries in the layers and the compacted tree of a branch, until its record is unchanged."""
         for _ in range(_ATTEMPTS):
             self._begin()
@@ -277,7 +277,7 @@ class _Walk:
         except CorruptData as e:
             self.failures.append(_Failure(e, thing, id))
 
-    def _of_record(self, branch: Branch) -> Iterator[pa.Table]:
+    def _of_record(self, branch: BranchRecord) -> Iterator[pa.Table]:
         for layer in layers_of(branch):
             try:
                 yield from self._of_layer(layer)

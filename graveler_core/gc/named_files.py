@@ -12,7 +12,7 @@ from graveler_core.blobs.cached import CachedBlobs
 from graveler_core.blobs.port import Blobs
 from graveler_core.committed.trees import address
 from graveler_core.errors import CorruptData, Kind, NotFound
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA
 from graveler_core.segments import format as segment_format
 from graveler_core.stores import Stores
@@ -35,7 +35,7 @@ class EntryFile:
     """Number of entries, or of entries and removals."""
 
 
-def uncached(stores: Stores, repo: Repository) -> Blobs:
+def uncached(stores: Stores, repo: RepositoryRecord) -> Blobs:
     """Return the storage namespace of a repository without the caches of this process."""
     blobs = stores.blobs.at(repo.storage_namespace)
     return blobs.beneath if isinstance(blobs, CachedBlobs) else blobs

@@ -14,7 +14,7 @@ from graveler_core.errors import CorruptData
 from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.stock import Progress
 from graveler_core.kv.store import Store
-from graveler_core.model.entities import Branch, Cleanup, Record, Repository, Tag
+from graveler_core.model.entities import BranchRecord, Cleanup, Record, RepositoryRecord, Tag
 from graveler_core.model.ids import CommitId
 from graveler_core.model.layers import SealedToken
 from graveler_core.records import access
@@ -31,9 +31,9 @@ class RootRecords:
     """Records from which everything else is reached, as they were at the last reading."""
 
     kv: Store
-    repository: Repository
+    repository: RepositoryRecord
     progress: Progress
-    branches: dict[str, Branch] = field(default_factory=dict)
+    branches: dict[str, BranchRecord] = field(default_factory=dict)
     tags: dict[str, Tag] = field(default_factory=dict)
     listed: set[str] = field(default_factory=set)
     """Ids of the current and former layers of branches."""

@@ -24,7 +24,7 @@ from graveler_core.blobs.port import LISTED, BlobInfo, starts_at_any_key
 from graveler_core.errors import InvalidInput
 from graveler_core.gc.stock import CONTENT
 from graveler_core.model.address import STORE_DIRECTORY, namespace
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.objects.condemned import ADDRESSES
 from graveler_core.segments.sorted_keys import KEY
 from graveler_core.stores import Stores
@@ -57,7 +57,7 @@ class KeyRange:
 class ObjectListing:
     """Objects of users in the namespace of a repository."""
 
-    repository: Repository
+    repository: RepositoryRecord
     cutoff: datetime
     """Objects that were written later are young."""
     foreign: bool = False

@@ -24,7 +24,7 @@ from graveler_core.errors import CorruptData, Kind
 from graveler_core.gc.commits import HistoryGraph
 from graveler_core.gc.stock import Progress
 from graveler_core.kv.store import Store
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import BranchId, CommitId
 from graveler_core.model.retention import Days, RetentionRules
 from graveler_core.records import access
@@ -63,19 +63,19 @@ class _Line:
     """Description of the rule."""
 
 
-def rules_of(kv: Store, repo: Repository) -> RetentionRules:
+def rules_of(kv: Store, repo: RepositoryRecord) -> RetentionRules:
     """Return the current retention rules of a repository."""
     held = access.read(kv, keys.retention(repo))
     return RetentionRules() if held is None else held.value.rules
 
 
-def read_references(kv: Store, repo: Repository) -> ReferencedCommits:
+def read_references(kv: Store, repo: RepositoryRecord) -> ReferencedCommits:
     """Read the branches and tags of a repository."""
     branches = {held.value.id: held.value.commit_id for _, held in access.scan(kv, keys.branches(repo))}
     return ReferencedCommits(branches, frozenset(held.value.commit_id for _, held in access.scan(kv, keys.tags(repo))))
 
 
-def read_history(kv: Store, repo: Repository, references: ReferencedCommits, progress: Progress) -> DatedHistory:
+def read_history(kv: Store, repo: RepositoryRecord, references: ReferencedCommits, progress: Progress) -> DatedHistory:
     """Read the headers of all commits, also of those that no reference reaches.
 
     Args:

@@ -13,7 +13,7 @@ from datetime import datetime
 from graveler_core.blobs.port import Blobs
 from graveler_core.errors import CorruptData
 from graveler_core.kv.store import Store
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import ObjectId
 from graveler_core.objects.objects import decode_object
 from graveler_core.records import layout as keys
@@ -50,7 +50,7 @@ class Stock:
     """Other files in the namespace: size in bytes by address."""
 
 
-def take_stock(kv: Store, blobs: Blobs, repo: Repository, progress: Progress) -> Stock:
+def take_stock(kv: Store, blobs: Blobs, repo: RepositoryRecord, progress: Progress) -> Stock:
     """List the namespace and scan the objects. Objects are hashed, because the scan reads them; blobs are not read."""
     stock = Stock()
     for blob in blobs.list(CONTENT):

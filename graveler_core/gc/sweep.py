@@ -48,7 +48,7 @@ from graveler_core.gc.findings import Finding, Thing
 from graveler_core.gc.inspection import Inspection, begun
 from graveler_core.gc.stock import Progress
 from graveler_core.gc.uploads import purge
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import LayerId, ObjectId
 from graveler_core.objects.objects import decode_object
 from graveler_core.objects.sweep_register import SweepRegister
@@ -129,7 +129,7 @@ class _Age(Enum):
 @dataclass(slots=True)
 class _Sweep:
     stores: Stores
-    repository: Repository
+    repository: RepositoryRecord
     plan: SweepPlan
     began: datetime
     done: Swept
@@ -143,7 +143,7 @@ class _Sweep:
 
 
 def sweep(
-    stores: Stores, repo: Repository, plan: SweepPlan | None = None, *, progress: Progress = lambda more: None
+    stores: Stores, repo: RepositoryRecord, plan: SweepPlan | None = None, *, progress: Progress = lambda more: None
 ) -> Swept:
     """Delete unreferenced items that are older than the grace period.
 
@@ -280,7 +280,7 @@ def _uploads(work: _Sweep) -> None:
         setattr(work.done, name, getattr(work.done, name) + count)
 
 
-def _refused(repo: Repository, finding: Finding) -> CorruptData:
+def _refused(repo: RepositoryRecord, finding: Finding) -> CorruptData:
     return CorruptData(
         f"repository {repo.id!r}: {finding.thing} {finding.id}: {finding.why}; nothing was deleted, because it is "
         "unknown which objects are needed",

@@ -27,7 +27,7 @@ from graveler_core.guard.call import GuardedCall, rule
 from graveler_core.guard.needs import SHOWN, on_paths
 from graveler_core.guard.scope import Scope, branch_scope
 from graveler_core.model.changes import MergeForm
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import CommitId
 from graveler_core.model.names import branch_id, many_prefixes, path_key, tag_id
@@ -148,7 +148,9 @@ def _unproved(call: GuardedCall, *scopes: Scope) -> list[Scope]:
     return [scope for scope in scopes if not call.allows(scope.on_prefix(Action.READ_OBJECT))]
 
 
-def _each_changed(call: GuardedCall, repo: Repository, sides: _Sides, scopes: Iterable[Scope]) -> Iterator[Request]:
+def _each_changed(
+    call: GuardedCall, repo: RepositoryRecord, sides: _Sides, scopes: Iterable[Scope]
+) -> Iterator[Request]:
     for page in snapshot.diff(call.stores, repo, sides, (b"", None), KEYS):
         paths = [key.decode() for key in page.keys.to_pylist()]
         for scope in scopes:

@@ -12,7 +12,7 @@ from typing import Final
 
 from graveler_core.guard.scope import branch_scope
 from graveler_core.iam.principal import Principal
-from graveler_core.model.entities import Branch
+from graveler_core.model.entities import BranchRecord
 from graveler_core.model.ids import LayerId, RepositoryId, StagingToken
 from graveler_core.model.layers import Layer, PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
 from graveler_core.model.permission import Action
@@ -20,7 +20,7 @@ from graveler_core.model.permission import Action
 _NAME_BYTES: Final = 8
 
 
-def shown_to(principal: Principal | None, repository: RepositoryId) -> Callable[[Branch], Branch]:
+def shown_to(principal: Principal | None, repository: RepositoryId) -> Callable[[BranchRecord], BranchRecord]:
     """Return a function that leaves out of branch records what a principal may not see.
 
     Args:
@@ -36,7 +36,7 @@ def shown_to(principal: Principal | None, repository: RepositoryId) -> Callable[
     )
 
 
-def without_staged_names(record: Branch) -> Branch:
+def without_staged_names(record: BranchRecord) -> BranchRecord:
     """Return a branch record without prefixes and names of partitions. Equal partitions have equal opaque names."""
     return record.model_copy(
         update={

@@ -59,7 +59,7 @@ class RepositoryState(StrEnum):
         return self in (RepositoryState.INITIAL, RepositoryState.DELETING)
 
 
-class Repository(Record):
+class RepositoryRecord(Record):
     """A repository. Every key that belongs to it contains its uid, not its name."""
 
     id: RepositoryId
@@ -94,7 +94,7 @@ class Repository(Record):
     index_sizes: IndexSizes = Field(default=DEFAULT_SIZES, exclude_if=lambda sizes: sizes == DEFAULT_SIZES)
 
 
-class Branch(Record):
+class BranchRecord(Record):
     """The register of a branch: everything that a reader, writer or committer must see together."""
 
     id: BranchId
@@ -238,7 +238,7 @@ class DeletedState(StrEnum):
 class DeletedRepository(Record):
     """Deleted repository, with everything that the cleaner needs to remove its content."""
 
-    repository: Repository
+    repository: RepositoryRecord
     state: DeletedState
     nonce: Nonce
     since: datetime

@@ -12,7 +12,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from graveler_core.model import past
-from graveler_core.model.entities import Branch, Record, Tag
+from graveler_core.model.entities import BranchRecord, Record, Tag
 from graveler_core.model.ids import CommitId, Nonce
 
 _LATEST = (1 << 64) - 1
@@ -94,39 +94,39 @@ def is_event_id(text: str) -> bool:
     return isinstance(text, str) and bool(_ID.fullmatch(text))
 
 
-def uid_of(reference: Branch | Tag) -> str:
+def uid_of(reference: BranchRecord | Tag) -> str:
     """Return the unique id of a reference. It differs after the reference is deleted and created again.
 
     For a tag, the id consists of the time of its creation and the commit that it named then.
     """
-    if isinstance(reference, Branch):
+    if isinstance(reference, BranchRecord):
         return reference.uid
     steps = past.steps(reference.past, f"tag {reference.id}")
     created = past.microseconds(steps[-1].time) if steps and steps[-1].mark == past.CREATED else 0
     return f"{created:x}-{(steps[-1].commit if steps else reference.commit_id)[:32]}"
 
 
-def steps_of(reference: Branch | Tag) -> Iterator[ReferenceEvent]:
+def steps_of(reference: BranchRecord | Tag) -> Iterator[ReferenceEvent]:
     """Yield the events in the history of a reference's record, newest first.
 
     Raises:
         CorruptData: The history is damaged.
     """
-    kind = ReferenceType.BRANCH if isinstance(reference, Branch) else ReferenceType.TAG
+    kind = ReferenceType.BRANCH if isinstance(reference, BranchRecord) else ReferenceType.TAG
     return _steps((kind, reference.id, uid_of(reference)), reference.past, reference.commit_id)
 
 
-def step_of_deletion(reference: Branch | Tag) -> str:
+def step_of_deletion(reference: BranchRecord | Tag) -> str:
     """Return the step that identifies the deletion of exactly this record."""
-    if isinstance(reference, Branch):
+    if isinstance(reference, BranchRecord):
         return f"of-{reference.nonce}"
     moves = past.moves(reference.past)
     return f"of-{moves}" if moves else "of-"
 
 
-def deletion(reference: Branch | Tag, time: datetime, by: str = "", message: str = "") -> ReferenceEvent:
+def deletion(reference: BranchRecord | Tag, time: datetime, by: str = "", message: str = "") -> ReferenceEvent:
     """Return the event of deleting exactly this record."""
-    is_branch = isinstance(reference, Branch)
+    is_branch = isinstance(reference, BranchRecord)
     return ReferenceEvent(
         time=time,
         kind=EventKind.DELETED,

@@ -18,7 +18,7 @@ from graveler_core.errors import CorruptData, Kind, NotFound
 from graveler_core.kv.bulk import get_many
 from graveler_core.kv.store import Store, Stored
 from graveler_core.model.bounds import ALL, Bounds
-from graveler_core.model.entities import Commit, Layout, Repository
+from graveler_core.model.entities import Commit, Layout, RepositoryRecord
 from graveler_core.model.ids import CommitId
 from graveler_core.objects.kept_blobs import FRESH
 from graveler_core.records import layout as keys
@@ -79,7 +79,7 @@ class CommitCache:
 
 
 def prepare(
-    repo: Repository, header: Commit, content: Layout, folders: CommitFolders | None = None
+    repo: RepositoryRecord, header: Commit, content: Layout, folders: CommitFolders | None = None
 ) -> tuple[StoredCommit, list[tuple[bytes, bytes, bytes]]]:
     """Return a new commit and the key-value writes (partition, key, value) that store it.
 
@@ -99,7 +99,9 @@ def prepare(
     return stored, writes
 
 
-def read_commits(kv: Store, cache: CommitCache, repo: Repository, wanted: Sequence[CommitId]) -> list[StoredCommit]:
+def read_commits(
+    kv: Store, cache: CommitCache, repo: RepositoryRecord, wanted: Sequence[CommitId]
+) -> list[StoredCommit]:
     """Read commits by id, in the given order. All that are not cached take one round trip, if the store supports it.
 
     Raises:
@@ -138,7 +140,7 @@ def stored_commits(kv: Store, folders: CommitFolders, wanted: Sequence[CommitId]
     return [_decoded(*row) for row in zip(wanted, stored[::2], stored[1::2], strict=True)]
 
 
-def read_commit(kv: Store, cache: CommitCache, repo: Repository, wanted: CommitId) -> StoredCommit:
+def read_commit(kv: Store, cache: CommitCache, repo: RepositoryRecord, wanted: CommitId) -> StoredCommit:
     """Read one commit; see `read_commits`."""
     held = cache.get(keys.partition(repo), wanted)
     return read_commits(kv, cache, repo, [wanted])[0] if held is None else held
@@ -152,7 +154,7 @@ def _decoded(wanted: CommitId, header: Stored | None, content: Stored | None) ->
     return StoredCommit(wanted, decode(Commit, header.value, name), decode(Layout, content.value, f"layout of {name}"))
 
 
-def scan_headers(kv: Store, repo: Repository, within: Bounds = ALL) -> Iterator[tuple[CommitId, Commit]]:
+def scan_headers(kv: Store, repo: RepositoryRecord, within: Bounds = ALL) -> Iterator[tuple[CommitId, Commit]]:
     """Yield the headers of all commits of a repository, including unreachable ones, in the order of their ids, past the
     cache.
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from graveler_core.errors import PredicateFailed
 from graveler_core.kv.store import Store
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.erasure import ErasedContent, Erasure, ErasureState
 from graveler_core.model.ids import RepositoryId, RepositoryUid
 from graveler_core.records import access
@@ -115,7 +115,7 @@ class ErasedContents:
         return (mark for mark in self.marks() if mark.address in wanted)
 
 
-def erased_contents(kv: Store, repo: Repository) -> ErasedContents:
+def erased_contents(kv: Store, repo: RepositoryRecord) -> ErasedContents:
     """Return the erased content of a repository."""
     return ErasedContents(kv, repo.id, repo.uid)
 

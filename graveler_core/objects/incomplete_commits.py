@@ -16,7 +16,7 @@ from graveler_core.errors import CorruptData
 from graveler_core.kv.limits import MAX_VALUE
 from graveler_core.kv.store import Store
 from graveler_core.model.dump import ForeignCommit
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.migration import IncompleteChanges, IncompleteCommit
 from graveler_core.objects.objects import Write
 from graveler_core.records import access
@@ -37,7 +37,7 @@ class CommitChanges(NamedTuple):
     """Changes in the encoding of `codec.elements`."""
 
 
-def incomplete_writes(repo: Repository, said: CommitChanges) -> tuple[list[Write], Write]:
+def incomplete_writes(repo: RepositoryRecord, said: CommitChanges) -> tuple[list[Write], Write]:
     """Return the writes that store a commit without index: further records, and the record to write after them."""
     where, record = keys.incomplete_commits(repo).at(said.commit.id), encode(IncompleteCommit(commit=said.commit))
     parts: Sequence[bytes] = ()
@@ -53,7 +53,7 @@ def incomplete_writes(repo: Repository, said: CommitChanges) -> tuple[list[Write
     return writes, (where.partition, where.key, record)
 
 
-def read_incomplete(kv: Store, repo: Repository, origin: str) -> CommitChanges | None:
+def read_incomplete(kv: Store, repo: RepositoryRecord, origin: str) -> CommitChanges | None:
     """Read a commit without index. Return `None` if its record was removed.
 
     Args:
@@ -76,7 +76,7 @@ def read_incomplete(kv: Store, repo: Repository, origin: str) -> CommitChanges |
         raise
 
 
-def scan_incomplete(kv: Store, repo: Repository) -> Iterator[CommitChanges]:
+def scan_incomplete(kv: Store, repo: RepositoryRecord) -> Iterator[CommitChanges]:
     """Yield the commits without index, in the order of their ids in the source.
 
     Raises:
@@ -90,17 +90,17 @@ def scan_incomplete(kv: Store, repo: Repository) -> Iterator[CommitChanges]:
                 raise
 
 
-def incomplete_names(kv: Store, repo: Repository) -> set[str]:
+def incomplete_names(kv: Store, repo: RepositoryRecord) -> set[str]:
     """Return the ids in the source of the commits with a record without index."""
     return _names(kv, keys.incomplete_commits(repo))
 
 
-def commits_left(kv: Store, repo: Repository) -> int:
+def commits_left(kv: Store, repo: RepositoryRecord) -> int:
     """Return the number of commits that have no index yet."""
     return len(incomplete_names(kv, repo) - _names(kv, keys.migrated_commits(repo)))
 
 
-def remove_incomplete(kv: Store, repo: Repository) -> None:
+def remove_incomplete(kv: Store, repo: RepositoryRecord) -> None:
     """Remove the records of all commits without index."""
     folders: tuple[Folder[Any], ...] = keys.incomplete_commits(repo), keys.incomplete_changes(repo)
     for folder in folders:
@@ -115,7 +115,7 @@ def _names(kv: Store, folder: Folder[Any]) -> set[str]:
     return {row.key.removeprefix(folder.prefix).decode() for row in rows}
 
 
-def _whole(kv: Store, repo: Repository, origin: str, record: IncompleteCommit) -> CommitChanges:
+def _whole(kv: Store, repo: RepositoryRecord, origin: str, record: IncompleteCommit) -> CommitChanges:
     if not record.parts:
         return CommitChanges(record.commit, record.changes)
     parts = [keys.incomplete_part(repo, origin, number) for number in range(record.parts)]

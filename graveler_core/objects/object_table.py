@@ -14,7 +14,7 @@ from graveler_core.errors import CorruptData, InvalidInput, Kind, NotFound
 from graveler_core.kv.bulk import get_many
 from graveler_core.kv.store import Store
 from graveler_core.model.bounds import ALL, Bounds
-from graveler_core.model.entities import Commit, Layout, Repository
+from graveler_core.model.entities import Commit, Layout, RepositoryRecord
 from graveler_core.model.ids import CommitId, ObjectId
 from graveler_core.model.stored_objects import ObjectType, StoredObject
 from graveler_core.objects.objects import decode_object
@@ -22,7 +22,7 @@ from graveler_core.records import layout as keys
 
 
 def read_objects(
-    kv: Store, repo: Repository, wanted: Sequence[str], *, missing_ok: bool = False
+    kv: Store, repo: RepositoryRecord, wanted: Sequence[str], *, missing_ok: bool = False
 ) -> list[StoredObject | None]:
     """Read objects by their keys, in the given order, past all caches.
 
@@ -49,7 +49,7 @@ def read_objects(
     return [row and _DECODE[type](id, row.value) for (type, id), row in zip(named, rows, strict=True)]
 
 
-def scan_objects(kv: Store, repo: Repository, within: Bounds = ALL) -> Iterator[StoredObject]:
+def scan_objects(kv: Store, repo: RepositoryRecord, within: Bounds = ALL) -> Iterator[StoredObject]:
     """Yield the objects of a repository with keys within bounds, sorted by key, lazily and past all caches.
 
     Objects that flows write or a sweep deletes in the meantime may or may not be among them.
@@ -68,7 +68,7 @@ def scan_objects(kv: Store, repo: Repository, within: Bounds = ALL) -> Iterator[
 
 
 def _rows(
-    kv: Store, repo: Repository, type: ObjectType, start: bytes, end: bytes | None
+    kv: Store, repo: RepositoryRecord, type: ObjectType, start: bytes, end: bytes | None
 ) -> Iterator[tuple[bytes, bytes]]:
     prefix, partitions = _folder(repo, type)
     for partition in partitions:
@@ -77,7 +77,7 @@ def _rows(
             yield row.key.removeprefix(prefix), row.value
 
 
-def _folder(repo: Repository, type: ObjectType) -> tuple[bytes, Sequence[bytes]]:
+def _folder(repo: RepositoryRecord, type: ObjectType) -> tuple[bytes, Sequence[bytes]]:
     if type is ObjectType.RUN:
         return keys.OBJECTS, keys.object_partitions(repo)
     folder = keys.commits(repo) if type is ObjectType.COMMIT else keys.commit_layouts(repo)
@@ -91,7 +91,7 @@ def _parsed(key: str) -> tuple[ObjectType, str]:
     return ObjectType(type), id
 
 
-def _place(repo: Repository, type: ObjectType, id: str) -> tuple[bytes, bytes]:
+def _place(repo: RepositoryRecord, type: ObjectType, id: str) -> tuple[bytes, bytes]:
     if type is ObjectType.RUN:
         return keys.stored_object(repo, ObjectId(id))
     at = keys.commit(repo, CommitId(id)) if type is ObjectType.COMMIT else keys.commit_layout(repo, CommitId(id))

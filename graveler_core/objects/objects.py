@@ -17,7 +17,7 @@ from graveler_core.codec.content_hash import hex_id
 from graveler_core.errors import CorruptData, Kind
 from graveler_core.kv.store import Store
 from graveler_core.model.clock import Clock
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import ObjectId
 from graveler_core.records import layout as keys
 
@@ -34,7 +34,7 @@ class Objects:
     """Objects of one repository."""
 
     kv: Store
-    repository: Repository
+    repository: RepositoryRecord
     clock: Clock
 
     def read(self, id: ObjectId) -> bytes:

@@ -15,7 +15,7 @@ from datetime import timedelta
 
 from graveler_core.kv.store import Store
 from graveler_core.model.clock import Clock, IdSource
-from graveler_core.model.entities import Repository, Sweeping
+from graveler_core.model.entities import RepositoryRecord, Sweeping
 from graveler_core.model.ids import Nonce
 from graveler_core.records import layout as keys
 from graveler_core.records.timed_register import TimedRegister
@@ -28,7 +28,7 @@ class SweepRegister:
     """Register of one repository."""
 
     kv: Store
-    repository: Repository
+    repository: RepositoryRecord
     clock: Clock
     ids: IdSource
 

@@ -40,7 +40,7 @@ from graveler_core.blobs.port import Blobs
 from graveler_core.errors import Conflict, GravelerError, Kind, OutcomeUnknown, PredicateFailed
 from graveler_core.kv.store import Store
 from graveler_core.model.clock import Clock, IdSource
-from graveler_core.model.entities import Repository, Upload, UploadPart, UploadState, UploadTarget
+from graveler_core.model.entities import RepositoryRecord, Upload, UploadPart, UploadState, UploadTarget
 from graveler_core.model.ids import Nonce
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -55,7 +55,7 @@ class Uploads:
 
     kv: Store
     blobs: Blobs
-    repository: Repository
+    repository: RepositoryRecord
     clock: Clock
     ids: IdSource
 

@@ -1,11 +1,11 @@
 """Every partition and key of the system, each built once, here. Source: seeds 000 and 001, `Suggested Key Schema`.
 
-    partition  graveler                 repos/<repository>            Repository
+    partition  graveler                 repos/<repository>            RepositoryRecord
                                         namespaces/<uri>              NamespaceClaim
                                         abandoned/<uri>               AbandonedNamespace
     partition  graveler_deleted         repo/<repository>/<uid>       DeletedRepository
     partition  graveler_stats           <repository>/<branch>:<id of a layer>/<writer>  StagedCounts
-    partition  <repository>-<uid>       branches/<branch>             Branch
+    partition  <repository>-<uid>       branches/<branch>             BranchRecord
                                         tags/<tag>                    Tag
                                         commits/<id>                  Commit
                                         layouts/<id>                  Layout
@@ -59,14 +59,14 @@ from graveler_core.model.data_check import DataChecks
 from graveler_core.model.dump import Restoration
 from graveler_core.model.entities import (
     AbandonedNamespace,
-    Branch,
+    BranchRecord,
     Cleanup,
     Commit,
     DeletedRepository,
     Layout,
     NamespaceClaim,
     Operation,
-    Repository,
+    RepositoryRecord,
     Sweeping,
     Tag,
     Upload,
@@ -98,14 +98,14 @@ STATS = b"graveler_stats"
 IAM = b"graveler_iam"
 COPY = b"graveler_copy"
 
-REPOSITORIES = Folder(GRAVELER, b"repos/", Repository)
+REPOSITORIES = Folder(GRAVELER, b"repos/", RepositoryRecord)
 NAMESPACES = Folder(GRAVELER, b"namespaces/", NamespaceClaim)
 ABANDONED = Folder(GRAVELER, b"abandoned/", AbandonedNamespace)
 DELETED_REPOSITORIES = Folder(DELETED, b"repo/", DeletedRepository)
 COUNTS = Folder(STATS, b"", StagedCounts)
 
 
-def repository(repo: RepositoryId) -> Location[Repository]:
+def repository(repo: RepositoryId) -> Location[RepositoryRecord]:
     """Return the key of the register that decides if a repository exists, and which one has the name."""
     return REPOSITORIES.at(repo)
 
@@ -125,24 +125,24 @@ def deleted_repository(repo: RepositoryId, uid: RepositoryUid) -> Location[Delet
     return DELETED_REPOSITORIES.at(f"{repo}/{uid}")
 
 
-def partition(repo: Repository) -> bytes:
+def partition(repo: RepositoryRecord) -> bytes:
     """Return the partition of everything in a repository except its staged entries."""
     return f"{repo.id}-{repo.uid}".encode()
 
 
-def branches(repo: Repository) -> Folder[Branch]:
-    return Folder(partition(repo), b"branches/", Branch)
+def branches(repo: RepositoryRecord) -> Folder[BranchRecord]:
+    return Folder(partition(repo), b"branches/", BranchRecord)
 
 
-def branch(repo: Repository, name: BranchId) -> Location[Branch]:
+def branch(repo: RepositoryRecord, name: BranchId) -> Location[BranchRecord]:
     return branches(repo).at(name)
 
 
-def tags(repo: Repository) -> Folder[Tag]:
+def tags(repo: RepositoryRecord) -> Folder[Tag]:
     return Folder(partition(repo), b"tags/", Tag)
 
 
-def tag(repo: Repository, name: TagId) -> Location[Tag]:
+def tag(repo: RepositoryRecord, name: TagId) -> Location[Tag]:
     return tags(repo).at(name)
 
 
@@ -154,28 +154,28 @@ class CommitFolders:
     layouts: Folder[Layout]
 
 
-def commits(repo: Repository) -> Folder[Commit]:
+def commits(repo: RepositoryRecord) -> Folder[Commit]:
     return Folder(partition(repo), b"commits/", Commit)
 
 
-def commit(repo: Repository, commit_id: CommitId) -> Location[Commit]:
+def commit(repo: RepositoryRecord, commit_id: CommitId) -> Location[Commit]:
     return commits(repo).at(commit_id)
 
 
-def commit_layouts(repo: Repository) -> Folder[Layout]:
+def commit_layouts(repo: RepositoryRecord) -> Folder[Layout]:
     return Folder(partition(repo), b"layouts/", Layout)
 
 
-def commit_layout(repo: Repository, commit_id: CommitId) -> Location[Layout]:
+def commit_layout(repo: RepositoryRecord, commit_id: CommitId) -> Location[Layout]:
     return commit_layouts(repo).at(commit_id)
 
 
-def history(repo: Repository) -> CommitFolders:
+def history(repo: RepositoryRecord) -> CommitFolders:
     """Return the keys of users' commits."""
     return CommitFolders(commits(repo), commit_layouts(repo))
 
 
-def internal_history(repo: Repository) -> CommitFolders:
+def internal_history(repo: RepositoryRecord) -> CommitFolders:
     """Return the keys of graveler's own commits for its log of references. No commit id of a user and no prefix of one
     reaches them.
     """
@@ -183,53 +183,53 @@ def internal_history(repo: Repository) -> CommitFolders:
     return CommitFolders(Folder(here, b"refs/int/commits/", Commit), Folder(here, b"refs/int/layouts/", Layout))
 
 
-def reference_log(repo: Repository) -> Location[InternalReference]:
+def reference_log(repo: RepositoryRecord) -> Location[InternalReference]:
     """Return the key of the head of the log of references."""
     return Location(partition(repo), b"refs/int/refs", InternalReference)
 
 
-def pending_events(repo: Repository) -> Folder[ReferenceEvent]:
+def pending_events(repo: RepositoryRecord) -> Folder[ReferenceEvent]:
     """Return the key of an event of a reference that is not yet in the log, or is about to happen."""
     return Folder(partition(repo), b"refs/int/pending/", ReferenceEvent)
 
 
-def former_heads(repo: Repository) -> Folder[FormerHead]:
+def former_heads(repo: RepositoryRecord) -> Folder[FormerHead]:
     """Return the keys of the commits that a hard reset, an assignment or a deletion of a branch or tag has left."""
     return Folder(partition(repo), b"refs/int/former/", FormerHead)
 
 
-def cleanups(repo: Repository) -> Folder[Cleanup]:
+def cleanups(repo: RepositoryRecord) -> Folder[Cleanup]:
     return Folder(partition(repo), b"cleanup/", Cleanup)
 
 
-def cleanup(repo: Repository, layer_id: str) -> Location[Cleanup]:
+def cleanup(repo: RepositoryRecord, layer_id: str) -> Location[Cleanup]:
     return cleanups(repo).at(layer_id)
 
 
-def operations(repo: Repository) -> Folder[Operation]:
+def operations(repo: RepositoryRecord) -> Folder[Operation]:
     return Folder(partition(repo), b"ops/", Operation)
 
 
-def operation(repo: Repository, key: str) -> Location[Operation]:
+def operation(repo: RepositoryRecord, key: str) -> Location[Operation]:
     return operations(repo).at(key)
 
 
-def sweeping(repo: Repository) -> Location[Sweeping]:
+def sweeping(repo: RepositoryRecord) -> Location[Sweeping]:
     """Return the key of the register of processes that delete or renew blobs by their age."""
     return Location(partition(repo), b"sweep", Sweeping)
 
 
-def uploads(repo: Repository) -> Folder[Upload]:
+def uploads(repo: RepositoryRecord) -> Folder[Upload]:
     """Return the key of attempts to store objects of user data that nothing names yet."""
     return Folder(partition(repo), b"uploads/", Upload)
 
 
-def upload_parts(repo: Repository) -> Folder[UploadPart]:
+def upload_parts(repo: RepositoryRecord) -> Folder[UploadPart]:
     """Return the keys of the parts of uploads, by the id of the upload and the number of the part."""
     return Folder(partition(repo), b"upload-parts/", UploadPart)
 
 
-def upload_part(repo: Repository, id: str, number: int) -> Location[UploadPart]:
+def upload_part(repo: RepositoryRecord, id: str, number: int) -> Location[UploadPart]:
     """Return the key of a part of an upload. Parts are ordered by number."""
     return upload_parts(repo).at(f"{id}/{number:05}")
 
@@ -254,77 +254,77 @@ def erased(repo: RepositoryId, uid: RepositoryUid) -> Folder[ErasedContent]:
     return Folder(f"{repo}-{uid}".encode(), b"erased/", ErasedContent)
 
 
-def data_checks(repo: Repository) -> Location[DataChecks]:
+def data_checks(repo: RepositoryRecord) -> Location[DataChecks]:
     """Return the key of the checks of user data."""
     return Location(partition(repo), b"data-checks", DataChecks)
 
 
-def compaction_settings(repo: Repository) -> Location[CompactionSettings]:
+def compaction_settings(repo: RepositoryRecord) -> Location[CompactionSettings]:
     return Location(partition(repo), b"settings/compaction", CompactionSettings)
 
 
-def retention(repo: Repository) -> Location[Retention]:
+def retention(repo: RepositoryRecord) -> Location[Retention]:
     return Location(partition(repo), b"settings/retention", Retention)
 
 
-def repository_metadata(repo: Repository) -> Location[RepositoryMetadata]:
+def repository_metadata(repo: RepositoryRecord) -> Location[RepositoryMetadata]:
     return Location(partition(repo), b"settings/metadata", RepositoryMetadata)
 
 
-def tasks(repo: Repository) -> Folder[Task]:
+def tasks(repo: RepositoryRecord) -> Folder[Task]:
     """Return the keys of the tasks that run in the background, by their ids."""
     return Folder(partition(repo), b"tasks/", Task)
 
 
-def compaction_histories(repo: Repository) -> Folder[CompactionHistory]:
+def compaction_histories(repo: RepositoryRecord) -> Folder[CompactionHistory]:
     return Folder(partition(repo), b"compactions/", CompactionHistory)
 
 
-def compaction_history(repo: Repository, name: BranchId) -> Location[CompactionHistory]:
+def compaction_history(repo: RepositoryRecord, name: BranchId) -> Location[CompactionHistory]:
     return compaction_histories(repo).at(name)
 
 
-def commit_checks(repo: Repository, commit_id: CommitId) -> Folder[CheckReport]:
+def commit_checks(repo: RepositoryRecord, commit_id: CommitId) -> Folder[CheckReport]:
     return Folder(partition(repo), b"checks/commits/" + commit_id.encode() + b"/", CheckReport)
 
 
-def tree_checks(repo: Repository, tree_id: MetarangeId | None = None) -> Folder[CheckReport]:
+def tree_checks(repo: RepositoryRecord, tree_id: MetarangeId | None = None) -> Folder[CheckReport]:
     """Return the keys of the reports on a tree, or on all trees."""
     below = b"" if tree_id is None else tree_id.encode() + b"/"
     return Folder(partition(repo), b"checks/trees/" + below, CheckReport)
 
 
-def hook_runs(repo: Repository) -> Folder[HookRun]:
+def hook_runs(repo: RepositoryRecord) -> Folder[HookRun]:
     """Return the keys of the runs of hooks. The newest run is first."""
     return Folder(partition(repo), b"hook-runs/", HookRun)
 
 
-def restoration(repo: Repository) -> Location[Restoration]:
+def restoration(repo: RepositoryRecord) -> Location[Restoration]:
     """Return the key of the dump that is being, or was, restored into a repository."""
     return Location(partition(repo), b"restored", Restoration)
 
 
-def migration(repo: Repository) -> Location[Migration]:
+def migration(repo: RepositoryRecord) -> Location[Migration]:
     """Return the key of the state of a source that is being, or was, migrated into a repository."""
     return Location(partition(repo), b"migration", Migration)
 
 
-def migrated_commits(repo: Repository) -> Folder[MigratedCommit]:
+def migrated_commits(repo: RepositoryRecord) -> Folder[MigratedCommit]:
     """Return the keys of migrated commits, by their ids in the source."""
     return Folder(partition(repo), b"migrated/", MigratedCommit)
 
 
-def incomplete_commits(repo: Repository) -> Folder[IncompleteCommit]:
+def incomplete_commits(repo: RepositoryRecord) -> Folder[IncompleteCommit]:
     """Return the keys of commits without index, by their ids in the source."""
     return Folder(partition(repo), b"incomplete/", IncompleteCommit)
 
 
-def incomplete_changes(repo: Repository) -> Folder[IncompleteChanges]:
+def incomplete_changes(repo: RepositoryRecord) -> Folder[IncompleteChanges]:
     """Return the keys of the changes that do not fit into the records of commits without index."""
     return Folder(partition(repo), b"incomplete-changes/", IncompleteChanges)
 
 
-def incomplete_part(repo: Repository, origin: str, number: int) -> Location[IncompleteChanges]:
+def incomplete_part(repo: RepositoryRecord, origin: str, number: int) -> Location[IncompleteChanges]:
     """Return the key of a part of the changes of a commit without index. Parts are ordered by number."""
     return incomplete_changes(repo).at(f"{origin}/{number:06}")
 
@@ -350,7 +350,7 @@ def staging(token: StagingToken) -> bytes:
     return token.encode()
 
 
-def staging_token(repo: Repository, name: BranchId, fresh: str) -> StagingToken:
+def staging_token(repo: RepositoryRecord, name: BranchId, fresh: str) -> StagingToken:
     """Return a new staging token of a branch."""
     return StagingToken(f"{repo.id}/{name}:{fresh}")
 
@@ -363,14 +363,14 @@ def staged(path: bytes) -> bytes:
 OBJECTS = b"objects/"
 
 
-def stored_object(repo: Repository, object_id: ObjectId) -> tuple[bytes, bytes]:
+def stored_object(repo: RepositoryRecord, object_id: ObjectId) -> tuple[bytes, bytes]:
     """Return the partition and key of an immutable object. Objects are spread over 256 partitions to avoid a hot
     one.
     """
     return f"{repo.id}-{repo.uid}-{object_id[:2]}".encode(), OBJECTS + object_id.encode()
 
 
-def object_partitions(repo: Repository) -> list[bytes]:
+def object_partitions(repo: RepositoryRecord) -> list[bytes]:
     """Return the partitions that a repository's objects are spread over."""
     return [f"{repo.id}-{repo.uid}-{byte:02x}".encode() for byte in range(256)]
 
@@ -380,7 +380,9 @@ def copying() -> Location[Copying]:
     return Location(COPY, b"into", Copying)
 
 
-def partitions(repo: Repository, branches: Iterable[Branch], cleanups: Iterable[Cleanup]) -> Iterator[bytes]:
+def partitions(
+    repo: RepositoryRecord, branches: Iterable[BranchRecord], cleanups: Iterable[Cleanup]
+) -> Iterator[bytes]:
     """All partitions of a repository, each once, lazily: its own, then its objects', then those of what is staged.
 
     In memory are the names of the staging tokens of its branches.

@@ -8,7 +8,7 @@ from graveler_core.errors import Kind, NotFound
 from graveler_core.kv.store import Store
 from graveler_core.model.bounds import ALL, Bounds
 from graveler_core.model.clock import IdSource
-from graveler_core.model.entities import Branch, Repository, Tag
+from graveler_core.model.entities import BranchRecord, RepositoryRecord, Tag
 from graveler_core.model.ids import BranchId, BranchUid, CommitId, TagId
 from graveler_core.model.references import ReferenceType
 from graveler_core.records import access
@@ -17,9 +17,9 @@ from graveler_core.records.access import Held
 from graveler_core.records.location import Location
 
 
-def new_branch(ids: IdSource, repo: Repository, name: BranchId, commit: CommitId, past: str = "") -> Branch:
+def new_branch(ids: IdSource, repo: RepositoryRecord, name: BranchId, commit: CommitId, past: str = "") -> BranchRecord:
     """Return the record of a new branch that begins at a commit and has no staged changes."""
-    return Branch(
+    return BranchRecord(
         id=name,
         uid=BranchUid(ids.fresh()),
         commit_id=commit,
@@ -28,7 +28,7 @@ def new_branch(ids: IdSource, repo: Repository, name: BranchId, commit: CommitId
     )
 
 
-def branch_missing(repo: Repository, name: BranchId) -> NotFound:
+def branch_missing(repo: RepositoryRecord, name: BranchId) -> NotFound:
     """Return the error for a branch that does not exist."""
     return NotFound(
         f"branch {name!r} does not exist in repository {repo.id!r}",
@@ -38,7 +38,7 @@ def branch_missing(repo: Repository, name: BranchId) -> NotFound:
     )
 
 
-def get_branch(kv: Store, repo: Repository, name: BranchId) -> Held[Branch]:
+def get_branch(kv: Store, repo: RepositoryRecord, name: BranchId) -> Held[BranchRecord]:
     """Read the record of a branch from the store.
 
     Raises:
@@ -50,7 +50,7 @@ def get_branch(kv: Store, repo: Repository, name: BranchId) -> Held[Branch]:
     return held
 
 
-def get_tag(kv: Store, repo: Repository, name: TagId) -> Held[Tag]:
+def get_tag(kv: Store, repo: RepositoryRecord, name: TagId) -> Held[Tag]:
     """Read the record of a tag from the store.
 
     Raises:
@@ -67,16 +67,16 @@ def get_tag(kv: Store, repo: Repository, name: TagId) -> Held[Tag]:
     return held
 
 
-def list_branches(kv: Store, repo: Repository, within: Bounds = ALL) -> Iterator[Branch]:
+def list_branches(kv: Store, repo: RepositoryRecord, within: Bounds = ALL) -> Iterator[BranchRecord]:
     """Yield branches in the byte order of their names."""
     return (held.value for _, held in access.scan_within(kv, keys.branches(repo), within))
 
 
-def list_tags(kv: Store, repo: Repository, within: Bounds = ALL) -> Iterator[Tag]:
+def list_tags(kv: Store, repo: RepositoryRecord, within: Bounds = ALL) -> Iterator[Tag]:
     """Yield tags in the byte order of their names."""
     return (held.value for _, held in access.scan_within(kv, keys.tags(repo), within))
 
 
-def reference(repo: Repository, type: ReferenceType, name: str) -> Location[Branch] | Location[Tag]:
+def reference(repo: RepositoryRecord, type: ReferenceType, name: str) -> Location[BranchRecord] | Location[Tag]:
     """Return the location of the record of a branch or tag."""
     return keys.branch(repo, BranchId(name)) if type is ReferenceType.BRANCH else keys.tag(repo, TagId(name))

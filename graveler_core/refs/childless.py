@@ -21,7 +21,7 @@ import numpy as np
 from graveler_core.errors import CorruptData, Kind
 from graveler_core.kv.store import Store
 from graveler_core.model.bounds import ALL, Bounds
-from graveler_core.model.entities import Commit, Repository
+from graveler_core.model.entities import Commit, RepositoryRecord
 from graveler_core.model.ids import CommitId
 from graveler_core.objects.commits import scan_headers
 
@@ -35,7 +35,7 @@ _ID = 32
 
 
 def not_first_parents(
-    kv: Store, repo: Repository, within: Bounds = ALL, *, held: int = HELD
+    kv: Store, repo: RepositoryRecord, within: Bounds = ALL, *, held: int = HELD
 ) -> Iterator[tuple[CommitId, Commit]]:
     """Yield commits that are not the first parent of another commit, by id, with their headers.
 

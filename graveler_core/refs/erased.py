@@ -7,14 +7,14 @@ from urllib.parse import unquote
 
 from graveler_core.errors import Kind, NotFound
 from graveler_core.kv.store import Store
-from graveler_core.model.entities import ClaimState, Repository
+from graveler_core.model.entities import ClaimState, RepositoryRecord
 from graveler_core.model.entry import AddressType, Entry
 from graveler_core.model.erasure import Erasure
 from graveler_core.objects.erased import ErasedContents
 from graveler_core.refs.namespace_owners import owners_of_directories
 
 
-def require_not_erased(kv: Store, repo: Repository, entry: Entry) -> None:
+def require_not_erased(kv: Store, repo: RepositoryRecord, entry: Entry) -> None:
     """Refuse an entry whose content is erased.
 
     Raises:
@@ -34,7 +34,7 @@ def require_not_erased(kv: Store, repo: Repository, entry: Entry) -> None:
         )
 
 
-def erased_of(kv: Store, repo: Repository, addresses: Mapping[str, int]) -> dict[str, Erasure]:
+def erased_of(kv: Store, repo: RepositoryRecord, addresses: Mapping[str, int]) -> dict[str, Erasure]:
     """Return the erasure of each address whose content is erased, or is about to be.
 
     Args:

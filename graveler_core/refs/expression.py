@@ -18,7 +18,7 @@ from itertools import repeat
 
 from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.kv.store import Store
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import BranchId, CommitId, TagId
 from graveler_core.model.names import is_ref_name, proposed_ref
 from graveler_core.records import access
@@ -81,7 +81,7 @@ def parse(text: str) -> Expression:
     return Expression(text, match["name"], steps, match["view"])
 
 
-def resolve(kv: Store, parents: ReadParents, repo: Repository, text: str) -> Resolved:
+def resolve(kv: Store, parents: ReadParents, repo: RepositoryRecord, text: str) -> Resolved:
     """Resolve a ref expression to its current commit.
 
     Args:
@@ -125,7 +125,7 @@ def names_tree(ref: str) -> InvalidInput:
     )
 
 
-def _name(kv: Store, repo: Repository, expression: Expression) -> Resolved:
+def _name(kv: Store, repo: RepositoryRecord, expression: Expression) -> Resolved:
     name = expression.name
     branch, tag = access.read_many(kv, [keys.branch(repo, BranchId(name)), keys.tag(repo, TagId(name))])
     if branch is not None:
@@ -135,7 +135,7 @@ def _name(kv: Store, repo: Repository, expression: Expression) -> Resolved:
     return Resolved(_commit(kv, repo, expression))
 
 
-def _commit(kv: Store, repo: Repository, expression: Expression) -> CommitId:
+def _commit(kv: Store, repo: RepositoryRecord, expression: Expression) -> CommitId:
     name = expression.name
     found: list[str] = []
     if _COMMIT.fullmatch(name) and len(name) >= MIN_COMMIT_PREFIX:

@@ -15,7 +15,7 @@ from graveler_core.errors import Conflict, Kind, NotFound, PermissionDenied, Pre
 from graveler_core.kv.store import Store
 from graveler_core.model.bounds import ALL, Bounds
 from graveler_core.model.clock import Clock, IdSource
-from graveler_core.model.entities import Repository, RepositoryState
+from graveler_core.model.entities import RepositoryRecord, RepositoryState
 from graveler_core.model.ids import Nonce, RepositoryId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -29,12 +29,12 @@ MIGRATION_TIME = timedelta(days=1)
 """Maximum time between two renewals of a migration. After that the migration counts as failed."""
 
 
-def find(kv: Store, repo: RepositoryId) -> Held[Repository] | None:
+def find(kv: Store, repo: RepositoryId) -> Held[RepositoryRecord] | None:
     """Read the record of a repository in any state, always from the store."""
     return access.read(kv, keys.repository(repo))
 
 
-def usable(repo: RepositoryId, held: Held[Repository] | None) -> Repository:
+def usable(repo: RepositoryId, held: Held[RepositoryRecord] | None) -> RepositoryRecord:
     """Return the repository if users may use it.
 
     Raises:
@@ -52,7 +52,7 @@ def usable(repo: RepositoryId, held: Held[Repository] | None) -> Repository:
     return found
 
 
-def existing(repo: RepositoryId, held: Held[Repository] | None) -> Repository:
+def existing(repo: RepositoryId, held: Held[RepositoryRecord] | None) -> RepositoryRecord:
     """Return the repository if users may see it, even if it is incomplete.
 
     Raises:
@@ -65,7 +65,7 @@ def existing(repo: RepositoryId, held: Held[Repository] | None) -> Repository:
     return held.value
 
 
-def require_changeable(repository: Repository) -> None:
+def require_changeable(repository: RepositoryRecord) -> None:
     """Refuse to change a read-only repository.
 
     Raises:
@@ -77,7 +77,7 @@ def require_changeable(repository: Repository) -> None:
         )
 
 
-def get(kv: Store, clock: Clock, ids: IdSource, repo: RepositoryId) -> Repository:
+def get(kv: Store, clock: Clock, ids: IdSource, repo: RepositoryId) -> RepositoryRecord:
     """Read an active repository from the store, as `opened` does.
 
     Raises:
@@ -87,7 +87,7 @@ def get(kv: Store, clock: Clock, ids: IdSource, repo: RepositoryId) -> Repositor
     return usable(repo, _settled(kv, clock, ids, repo))
 
 
-def opened(kv: Store, clock: Clock, ids: IdSource, repo: RepositoryId) -> Repository:
+def opened(kv: Store, clock: Clock, ids: IdSource, repo: RepositoryId) -> RepositoryRecord:
     """Read an active or incomplete repository from the store.
 
     This is the only read that may write: it marks a creation that has taken too long as failed. The caller is told that
@@ -102,7 +102,7 @@ def opened(kv: Store, clock: Clock, ids: IdSource, repo: RepositoryId) -> Reposi
     return existing(repo, _settled(kv, clock, ids, repo))
 
 
-def _settled(kv: Store, clock: Clock, ids: IdSource, repo: RepositoryId) -> Held[Repository] | None:
+def _settled(kv: Store, clock: Clock, ids: IdSource, repo: RepositoryId) -> Held[RepositoryRecord] | None:
     """Read the record, and mark a failed creation."""
     held = find(kv, repo)
     if held is not None and held.value.state is RepositoryState.INITIAL:
@@ -110,14 +110,14 @@ def _settled(kv: Store, clock: Clock, ids: IdSource, repo: RepositoryId) -> Held
     return held
 
 
-def expire(kv: Store, clock: Clock, ids: IdSource, held: Held[Repository]) -> Held[Repository] | None:
+def expire(kv: Store, clock: Clock, ids: IdSource, held: Held[RepositoryRecord]) -> Held[RepositoryRecord] | None:
     """Mark a creation as failed if it has taken too long, and return the current record."""
     if clock.now() - held.value.since < completion_time(held.value):
         return held
     return give_up(kv, clock, ids, held)
 
 
-def give_up(kv: Store, clock: Clock, ids: IdSource, held: Held[Repository]) -> Held[Repository] | None:
+def give_up(kv: Store, clock: Clock, ids: IdSource, held: Held[RepositoryRecord]) -> Held[RepositoryRecord] | None:
     """Mark a creation as failed, regardless of its age, and return the current record."""
     where = keys.repository(held.value.id)
     try:
@@ -126,7 +126,7 @@ def give_up(kv: Store, clock: Clock, ids: IdSource, held: Held[Repository]) -> H
         return access.read(kv, where)
 
 
-def check_addresses(kv: Store, ids: IdSource, repo: Repository) -> Repository:
+def check_addresses(kv: Store, ids: IdSource, repo: RepositoryRecord) -> RepositoryRecord:
     """Set `addresses_checked` for ever, and return the record.
 
     Raises:
@@ -136,7 +136,7 @@ def check_addresses(kv: Store, ids: IdSource, repo: Repository) -> Repository:
     return _changed(kv, ids, repo, lambda now: {} if now.addresses_checked else {"addresses_checked": True})
 
 
-def count_erasure(kv: Store, ids: IdSource, repo: Repository) -> Repository:
+def count_erasure(kv: Store, ids: IdSource, repo: RepositoryRecord) -> RepositoryRecord:
     """Increment `erasures`, and return the record. Flows that have read an earlier record find out in their re-read.
 
     Raises:
@@ -146,7 +146,9 @@ def count_erasure(kv: Store, ids: IdSource, repo: Repository) -> Repository:
     return _changed(kv, ids, repo, lambda now: {"erasures": now.erasures + 1})
 
 
-def _changed(kv: Store, ids: IdSource, repo: Repository, change: Callable[[Repository], dict[str, Any]]) -> Repository:
+def _changed(
+    kv: Store, ids: IdSource, repo: RepositoryRecord, change: Callable[[RepositoryRecord], dict[str, Any]]
+) -> RepositoryRecord:
     """Swap in the fields that a function returns for the current record. It returns none if nothing is to change."""
     for _ in range(_SWAPS):
         held = find(kv, repo.id)
@@ -160,25 +162,25 @@ def _changed(kv: Store, ids: IdSource, repo: Repository, change: Callable[[Repos
     raise SlowDown(f"repository {repo.id!r}: its record changes too often; try again")
 
 
-def completion_time(repo: Repository) -> timedelta:
+def completion_time(repo: RepositoryRecord) -> timedelta:
     """Return the maximum duration of the repository's current temporary state."""
     migrating = repo.migrating and repo.state is RepositoryState.INITIAL
     return MIGRATION_TIME if migrating else CREATION_TIME
 
 
-def enter(repo: Repository, state: RepositoryState, clock: Clock, ids: IdSource) -> Repository:
+def enter(repo: RepositoryRecord, state: RepositoryState, clock: Clock, ids: IdSource) -> RepositoryRecord:
     """Return the record in another state, with a fresh nonce and time. The record remembers if it was ever active."""
     was_active = repo.was_active or repo.state is RepositoryState.ACTIVE
     update = {"state": state, "nonce": Nonce(ids.fresh()), "since": clock.now(), "was_active": was_active}
     return repo.model_copy(update=update)
 
 
-def active(kv: Store, within: Bounds = ALL) -> Iterator[Repository]:
+def active(kv: Store, within: Bounds = ALL) -> Iterator[RepositoryRecord]:
     """Yield the active repositories in the order of their names."""
     return (repo for repo in listed(kv, within) if repo.state is RepositoryState.ACTIVE)
 
 
-def listed(kv: Store, within: Bounds = ALL) -> Iterator[Repository]:
+def listed(kv: Store, within: Bounds = ALL) -> Iterator[RepositoryRecord]:
     """Yield the active and incomplete repositories in the order of their names."""
     for _, held in access.scan_within(kv, keys.REPOSITORIES, within):
         if not held.value.state.passes:

@@ -16,7 +16,7 @@ from graveler_core.codec.entry import entry_from_row
 from graveler_core.codec.staged_record import decode_record
 from graveler_core.kv.bulk import get_many
 from graveler_core.kv.store import Store, Stored
-from graveler_core.model.entities import Branch
+from graveler_core.model.entities import BranchRecord
 from graveler_core.model.entry import TOMBSTONE, Entry
 from graveler_core.model.layers import Layer, PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
 from graveler_core.records import layout as keys
@@ -50,7 +50,7 @@ class Staged:
     entry: Entry | None
 
 
-def layers_of(branch: Branch) -> tuple[Layer, ...]:
+def layers_of(branch: BranchRecord) -> tuple[Layer, ...]:
     """Return all layers of a branch, the staging token first."""
     return (SealedToken(token=branch.staging_token), *branch.sealed_tokens)
 

@@ -18,7 +18,7 @@ from functools import partial
 from weakref import ref
 
 from graveler_core.model.clock import RandomIds
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import BranchId
 
 LOOK = 128
@@ -29,7 +29,7 @@ LOOK = 128
 class BranchLayer:
     """Layer of a branch."""
 
-    repository: Repository
+    repository: RepositoryRecord
     branch: BranchId
     layer: str
 
@@ -134,7 +134,7 @@ class WriteCounts:
                 self._look = self._seconds + min(c.waiting_since for c in self._tokens.values())
             return due
 
-    def ended(self, repository: Repository, branch: BranchId, layers: set[str]) -> int:
+    def ended(self, repository: RepositoryRecord, branch: BranchId, layers: set[str]) -> int:
         """Remove the counter of a token that has left its branch. Return the number of writes that were counted."""
         with self._lock:
             token = self._current.get((repository.uid, branch))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import RepositoryUid
 from graveler_core.model.references import ReferenceEvent
 
@@ -25,19 +25,19 @@ class NotedEvents:
         self._events: OrderedDict[tuple[RepositoryUid, str], ReferenceEvent] = OrderedDict()
         self._lock = threading.Lock()
 
-    def add(self, repo: Repository, event: ReferenceEvent) -> None:
+    def add(self, repo: RepositoryRecord, event: ReferenceEvent) -> None:
         """Keep an event until it is written."""
         with self._lock:
             self._events[repo.uid, event.id] = event
             while len(self._events) > self._capacity:
                 self._events.popitem(last=False)
 
-    def remove(self, repo: Repository, event: ReferenceEvent) -> None:
+    def remove(self, repo: RepositoryRecord, event: ReferenceEvent) -> None:
         """Forget an event that was written."""
         with self._lock:
             self._events.pop((repo.uid, event.id), None)
 
-    def of(self, repo: Repository) -> list[ReferenceEvent]:
+    def of(self, repo: RepositoryRecord) -> list[ReferenceEvent]:
         """Return the events of a repository that may not be written yet, oldest first."""
         with self._lock:
             return [event for (uid, _), event in self._events.items() if uid == repo.uid]

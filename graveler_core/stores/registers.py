@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
-from graveler_core.model.entities import Branch, Repository
+from graveler_core.model.entities import BranchRecord, RepositoryRecord
 from graveler_core.records.access import Held
 
 KEPT = timedelta(minutes=3)
@@ -30,11 +30,11 @@ write."""
 class Registers:
     """Records of a repository and a branch that were read together. The branch record has its predicate."""
 
-    repository: Repository
-    held: Held[Branch]
+    repository: RepositoryRecord
+    held: Held[BranchRecord]
 
     @property
-    def branch(self) -> Branch:
+    def branch(self) -> BranchRecord:
         return self.held.value
 
 
@@ -81,7 +81,7 @@ class RegisterCache:
             while len(self._held) > self._capacity:
                 self._held.popitem(last=False)
 
-    def replace(self, repository: str, branch: str, held: Held[Branch]) -> None:
+    def replace(self, repository: str, branch: str, held: Held[BranchRecord]) -> None:
         """Keep a branch record that was swapped in, if the cache has the repository record. Its age stays as it is."""
         with self._lock:
             found = self._held.get((repository, branch))

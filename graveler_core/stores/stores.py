@@ -14,7 +14,7 @@ from graveler_core.committed.index.indexes import Indexes, Sizes
 from graveler_core.committed.trees import Trees
 from graveler_core.kv.store import Store
 from graveler_core.model.clock import Clock, IdSource, RandomIds, SystemClock
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.layers import Layer
 from graveler_core.objects.commits import CommitCache
 from graveler_core.objects.kept_blobs import KeptBlobs
@@ -82,7 +82,7 @@ class Stores:
     wall: Callable[[], float] = time.time
     """Clock for the age of blobs: seconds since 1970. It continues while the machine sleeps."""
 
-    def trees(self, repo: Repository) -> Trees:
+    def trees(self, repo: RepositoryRecord) -> Trees:
         """Return the committed trees of a repository."""
         return Trees(
             blobs=KeptBlobs(
@@ -95,16 +95,16 @@ class Stores:
             cache=self.ranges,
         )
 
-    def indexes(self, repo: Repository) -> Indexes:
+    def indexes(self, repo: RepositoryRecord) -> Indexes:
         """Return the layered indexes of a repository."""
         return Indexes(self.trees(repo), Objects(self.kv, repo, self.clock), self.sizes_of(repo))
 
-    def sizes_of(self, repo: Repository) -> Sizes:
+    def sizes_of(self, repo: RepositoryRecord) -> Sizes:
         """Return the sizes of the indexes of a repository: its own settings, else those of the stores."""
         chosen = repo.index_sizes.chosen()
         return replace(self.sizes, **chosen) if chosen else self.sizes
 
-    def stack(self, repo: Repository, layers: Sequence[Layer]) -> Stack:
+    def stack(self, repo: RepositoryRecord, layers: Sequence[Layer]) -> Stack:
         """Return layers of a branch with the stores that hold their records."""
         return Stack(self.kv, self.blobs.at(repo.storage_namespace), tuple(layers))
 

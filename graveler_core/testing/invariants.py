@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from graveler_core.committed.index.operations import operations_between
 from graveler_core.facade.snapshot import Snapshot
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.entry import CommonPrefix
 from graveler_core.model.ids import CommitId
 from graveler_core.objects.commits import CommitCache, read_commits
@@ -17,7 +17,7 @@ from graveler_core.refs.branches import list_branches
 from graveler_core.stores import Stores
 
 
-def check_history(stores: Stores, repo: Repository, known: set[CommitId] | None = None) -> set[CommitId]:
+def check_history(stores: Stores, repo: RepositoryRecord, known: set[CommitId] | None = None) -> set[CommitId]:
     """Check all commits that are reachable from a branch: header, layout, parents, generation, and digest of changes.
 
     Args:
@@ -47,7 +47,7 @@ def check_history(stores: Stores, repo: Repository, known: set[CommitId] | None 
     return checked
 
 
-def check_layers(stores: Stores, repo: Repository) -> None:
+def check_layers(stores: Stores, repo: RepositoryRecord) -> None:
     """Check that no staging token and no layer is listed twice, on one branch or on two branches."""
     listed: list[str] = []
     for branch in list_branches(stores.kv, repo):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.records.access import Held
 
@@ -32,6 +32,6 @@ class BegunRepository:
 class RepositoryFlows:
     """Functions of the engine that start and end the migration of a repository."""
 
-    begin: Callable[[BegunRepository], Held[Repository]]
-    leave: Callable[[Repository], None]
+    begin: Callable[[BegunRepository], Held[RepositoryRecord]]
+    leave: Callable[[RepositoryRecord], None]
     """Called with a repository that may have been deleted during its migration."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import pyarrow.compute as pc
 
 from graveler_core.model.collection import Collections, CollectionState, CondemnedSet
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import Nonce
 from graveler_core.objects import condemned, expired_commits
 from graveler_core.records import access
@@ -19,7 +19,7 @@ from graveler_core.records import layout as keys
 from graveler_core.stores import Stores
 
 
-def adopt_collections(stores: Stores, repo: Repository) -> bool:
+def adopt_collections(stores: Stores, repo: RepositoryRecord) -> bool:
     """Enter the expired commits and the deleted objects that the files of a namespace name. Can be repeated.
 
     Args:
@@ -41,7 +41,7 @@ def adopt_collections(stores: Stores, repo: Repository) -> bool:
     return True
 
 
-def _deleted_set(stores: Stores, repo: Repository) -> CondemnedSet | None:
+def _deleted_set(stores: Stores, repo: RepositoryRecord) -> CondemnedSet | None:
     blobs, id = stores.blobs.at(repo.storage_namespace), stores.ids.fresh()
     objects = condemned.deleted_objects(blobs)
     if not objects.num_rows:

@@ -14,7 +14,7 @@ from graveler_core.codec.records import decode, encode
 from graveler_core.errors import Conflict, CorruptData, Kind
 from graveler_core.kv.bulk import get_many
 from graveler_core.kv.store import Store
-from graveler_core.model.entities import Commit, Layout, Repository
+from graveler_core.model.entities import Commit, Layout, RepositoryRecord
 from graveler_core.model.ids import CommitId, ObjectId
 from graveler_core.model.index import RunLocation
 from graveler_core.objects.objects import decode_object
@@ -41,12 +41,12 @@ class History:
     """True if unreachable commits are dumped too."""
 
 
-def of_users(repo: Repository) -> History:
+def of_users(repo: RepositoryRecord) -> History:
     """Return the history of users."""
     return History(keys.history(repo), Rows.COMMIT, Rows.LAYOUT, "a branch or tag", all=True)
 
 
-def of_log(repo: Repository) -> History:
+def of_log(repo: RepositoryRecord) -> History:
     """Return the history of the log of references. Unreachable commits of failed folds are not dumped."""
     folders = keys.internal_history(repo)
     return History(folders, Rows.LOG_COMMIT, Rows.LOG_LAYOUT, "the log of references", all=False)
@@ -57,7 +57,7 @@ class CommitRows:
     """Commits of a repository that are being dumped. Call the methods in the order in which they are defined."""
 
     kv: Store
-    repository: Repository
+    repository: RepositoryRecord
     history: History
     writer: DumpWriter
     step: Callable[[int], object] = lambda commits: None

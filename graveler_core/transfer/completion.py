@@ -27,7 +27,7 @@ from graveler_core.codec.elements import decode_elements
 from graveler_core.committed.index.layer import Layer
 from graveler_core.errors import CorruptData, GravelerError, InvalidInput, Kind, PredicateFailed
 from graveler_core.model import past
-from graveler_core.model.entities import Branch, Repository, RepositoryState, Tag
+from graveler_core.model.entities import BranchRecord, RepositoryRecord, RepositoryState, Tag
 from graveler_core.model.ids import CommitId, Nonce, RepositoryId, RepositoryUid
 from graveler_core.objects.incomplete_commits import read_incomplete, remove_incomplete
 from graveler_core.records import access
@@ -41,7 +41,7 @@ from graveler_core.transfer.migrated import CommitBatches, migrated_commits
 
 WORKERS = 4
 """Number of lines of history that are completed at the same time, by default."""
-R = TypeVar("R", Branch, Tag)
+R = TypeVar("R", BranchRecord, Tag)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class MigrationCompleted:
 def complete_migration(
     stores: Stores,
     name: RepositoryId,
-    leave: Callable[[Repository], None],
+    leave: Callable[[RepositoryRecord], None],
     *,
     workers: int = WORKERS,
     progress: Callable[[int], object] = lambda more: None,
@@ -103,7 +103,7 @@ class _CompletedError(Exception):
 @dataclass(slots=True)
 class _Completion:
     stores: Stores
-    repository: Repository
+    repository: RepositoryRecord
     made: dict[str, CommitId]
     progress: Callable[[int], object]
     done: int = 0
@@ -192,7 +192,7 @@ class _Completion:
             if commit is None:
                 continue
             said: dict[str, object] = {"commit_id": commit, "past": past.begun(commit, self.stores.moment())}
-            if isinstance(held.value, Branch):
+            if isinstance(held.value, BranchRecord):
                 said["nonce"] = Nonce(self.stores.ids.fresh())
             with suppress(PredicateFailed):  # another process has done it
                 named = held.value.model_copy(update=said)
@@ -210,9 +210,9 @@ class _Completion:
         self._require()
 
 
-def _leads_to(commit: CommitId, reference: Branch | Tag) -> bool:
+def _leads_to(commit: CommitId, reference: BranchRecord | Tag) -> bool:
     return reference.commit_id == commit
 
 
-def _is_active(repo: Repository, uid: RepositoryUid) -> bool:
+def _is_active(repo: RepositoryRecord, uid: RepositoryUid) -> bool:
     return repo.uid == uid and repo.state is RepositoryState.ACTIVE

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from graveler_core.errors import PredicateFailed
 from graveler_core.model import past
-from graveler_core.model.entities import Branch, Tag
+from graveler_core.model.entities import BranchRecord, Tag
 from graveler_core.model.ids import BranchId, CommitId, TagId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -17,7 +17,7 @@ from graveler_core.records.location import Location
 from graveler_core.refs.branches import new_branch
 from graveler_core.transfer.migration.holding import Holding
 
-R = TypeVar("R", Branch, Tag)
+R = TypeVar("R", BranchRecord, Tag)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ from graveler_core.codec.records import encode
 from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.kv.store import Store
 from graveler_core.model.dump import DumpedBranch, DumpedRepository, DumpEnd
-from graveler_core.model.entities import Branch, Repository
+from graveler_core.model.entities import BranchRecord, RepositoryRecord
 from graveler_core.model.references import InternalReference, ReferenceEvent
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -79,7 +79,7 @@ class Dumped:
     """Size of the file in bytes."""
 
 
-def dump(stores: Stores, repo: Repository, uri: str, *, progress: Progress = lambda done, total: None) -> Dumped:
+def dump(stores: Stores, repo: RepositoryRecord, uri: str, *, progress: Progress = lambda done, total: None) -> Dumped:
     """Dump a repository into a new object.
 
     Memory holds one frame of the file, about 150 bytes for each commit and 32 for each run, and the pending events,
@@ -117,7 +117,7 @@ def dump(stores: Stores, repo: Repository, uri: str, *, progress: Progress = lam
     return _report(file, end, dirty)
 
 
-def _rows(stores: Stores, repo: Repository, writer: DumpWriter, progress: Progress) -> int:
+def _rows(stores: Stores, repo: RepositoryRecord, writer: DumpWriter, progress: Progress) -> int:
     """Write all rows except the end, and return the number of branches with staged changes."""
     done = 0
 
@@ -144,7 +144,7 @@ def _rows(stores: Stores, repo: Repository, writer: DumpWriter, progress: Progre
     return dirty
 
 
-def _require_there(stores: Stores, repo: Repository) -> None:
+def _require_there(stores: Stores, repo: RepositoryRecord) -> None:
     """Check that the repository still exists. Rows that a cleaner has removed are not damage."""
     now = repositories.get(stores.kv, stores.clock, stores.ids, repo.id)
     if now.uid != repo.uid:
@@ -166,7 +166,7 @@ def _report(file: DumpFile, end: DumpEnd, dirty: int) -> Dumped:
     )
 
 
-def _repository(kv: Store, repo: Repository, writer: DumpWriter) -> None:
+def _repository(kv: Store, repo: RepositoryRecord, writer: DumpWriter) -> None:
     record = DumpedRepository(
         id=repo.id,
         default_branch=repo.default_branch,
@@ -185,7 +185,7 @@ def _repository(kv: Store, repo: Repository, writer: DumpWriter) -> None:
             writer.row(Rows.SETTING, name + b"\0" + encode(held.value))
 
 
-def _refs(kv: Store, repo: Repository, writer: DumpWriter, commits: CommitRows) -> int:
+def _refs(kv: Store, repo: RepositoryRecord, writer: DumpWriter, commits: CommitRows) -> int:
     """Write branches and tags. Return the number of branches with staged changes."""
     dirty = 0
     for branch in list_branches(kv, repo):
@@ -198,7 +198,7 @@ def _refs(kv: Store, repo: Repository, writer: DumpWriter, commits: CommitRows) 
     return dirty
 
 
-def _dumped(branch: Branch) -> DumpedBranch:
+def _dumped(branch: BranchRecord) -> DumpedBranch:
     return DumpedBranch(id=branch.id, commit_id=branch.commit_id, uid=branch.uid, past=branch.past)
 
 
@@ -209,7 +209,7 @@ def _log(held: Held[InternalReference] | None, log: CommitRows) -> None:
         log.writer.row(Rows.LOG, bytes(log.heads))
 
 
-def _waiting(stores: Stores, repo: Repository) -> Iterator[tuple[str, ReferenceEvent]]:
+def _waiting(stores: Stores, repo: RepositoryRecord) -> Iterator[tuple[str, ReferenceEvent]]:
     """Yield events that may not be in the log of references yet: those in the memory of this process, then pending
     ones.
     """
@@ -222,7 +222,7 @@ def _events(waiting: dict[str, ReferenceEvent], writer: DumpWriter) -> None:
         writer.row(Rows.EVENT, encode(event))
 
 
-def _is_dirty(kv: Store, branch: Branch) -> bool:
+def _is_dirty(kv: Store, branch: BranchRecord) -> bool:
     """Return true if the branch may have staged changes. Layers may be empty."""
     layered = bool(branch.sealed_tokens) or branch.compacted_metarange is not None
     return layered or not area.is_empty(kv, branch.staging_token)

@@ -15,7 +15,7 @@ from contextlib import suppress
 from graveler_core.codec.records import decode, encode
 from graveler_core.errors import CorruptData, PredicateFailed
 from graveler_core.kv.store import Store
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.erasure import ErasedContent, Erasure, ErasureState
 from graveler_core.objects import erasure_files
 from graveler_core.objects.erased import erased_contents, name_of
@@ -29,7 +29,7 @@ _RESTORED = "restored"
 """Round of the marks that files in the namespace stand for."""
 
 
-def write_erasures(kv: Store, repo: Repository, writer: DumpWriter) -> None:
+def write_erasures(kv: Store, repo: RepositoryRecord, writer: DumpWriter) -> None:
     """Write the erasures of a repository, and their marks that count."""
     known = erased_contents(kv, repo)
     current = known.current()  # read first, because it is entered as ended before it ends
@@ -74,7 +74,7 @@ def _counting(mark: ErasedContent, erasures: Mapping[str, Erasure]) -> bool:
     return mark.erasure in erasures and mark.round in erasures[mark.erasure].rounds
 
 
-def obey_erasures(stores: Stores, repo: Repository, dumped: Iterable[Erasure]) -> bool:
+def obey_erasures(stores: Stores, repo: RepositoryRecord, dumped: Iterable[Erasure]) -> bool:
     """Enter the erasures of a dump and of the namespace, and delete the content that they have erased.
 
     The marks of the dump are restored already. Can be repeated.
@@ -112,7 +112,7 @@ def obey_erasures(stores: Stores, repo: Repository, dumped: Iterable[Erasure]) -
     return marked or known.current() is not None
 
 
-def _adopted(stores: Stores, repo: Repository) -> Iterator[tuple[str, Erasure]]:
+def _adopted(stores: Stores, repo: RepositoryRecord) -> Iterator[tuple[str, Erasure]]:
     """Mark the content that files of the namespace name. Yield the erasures as ended, by id."""
     folder = keys.erased(repo.id, repo.uid)
     for erasure, addresses in erasure_files.read(stores.blobs.at(repo.storage_namespace)):

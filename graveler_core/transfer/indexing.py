@@ -12,7 +12,7 @@ from graveler_core.committed.node import EMPTY
 from graveler_core.committed.trees import encoded
 from graveler_core.errors import CorruptData, Kind
 from graveler_core.model.dump import ForeignCommit
-from graveler_core.model.entities import Layout, Repository
+from graveler_core.model.entities import Layout, RepositoryRecord
 from graveler_core.model.ids import CommitId, MetarangeId
 from graveler_core.model.index import Index
 from graveler_core.objects.commits import StoredCommit, prepare, read_commit
@@ -28,7 +28,7 @@ class CommitIndexer:
     """Writes foreign commits with their indexes, parents before children. Not thread-safe."""
 
     stores: Stores
-    repository: Repository
+    repository: RepositoryRecord
     made: dict[str, CommitId]
     """New ids of the commits that are known, by their ids in the source."""
     batches: CommitBatches

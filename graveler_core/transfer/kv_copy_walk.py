@@ -18,7 +18,7 @@ from itertools import dropwhile
 
 from graveler_core.errors import CorruptData
 from graveler_core.kv.store import Store
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 
@@ -35,7 +35,7 @@ class Unit:
     """Unique name in its store: a key, or the name of a partition."""
     register: bytes
     """Partition that lists the unit."""
-    repository: Repository | None
+    repository: RepositoryRecord | None
     """`None` for a partition that belongs to no repository."""
 
     def partitions(self, kv: Store) -> Iterator[bytes]:

@@ -9,7 +9,7 @@ from functools import partial
 from graveler_core.codec.records import encode
 from graveler_core.errors import Kind, NotUnique
 from graveler_core.kv.bulk import set_many
-from graveler_core.model.entities import Repository, RepositoryState
+from graveler_core.model.entities import RepositoryRecord, RepositoryState
 from graveler_core.model.ids import CommitId, RepositoryId
 from graveler_core.model.migration import MigratedCommit
 from graveler_core.objects.objects import Write
@@ -25,12 +25,12 @@ BATCH_BYTES = 1 << 20
 """Limits of a batch. It ends with the commit that reaches one of them."""
 
 
-def migrated_commits(stores: Stores, repo: Repository) -> dict[str, CommitId]:
+def migrated_commits(stores: Stores, repo: RepositoryRecord) -> dict[str, CommitId]:
     """Return the migrated commits of a repository by their ids in the source."""
     return {id: held.value.commit_id for id, held in access.scan(stores.kv, keys.migrated_commits(repo))}
 
 
-def migrated_repository(stores: Stores, name: RepositoryId, digest: str, source: str) -> Held[Repository] | None:
+def migrated_repository(stores: Stores, name: RepositoryId, digest: str, source: str) -> Held[RepositoryRecord] | None:
     """Return a repository that was, or is being, migrated from a source. `None` if there is no such name.
 
     Args:
@@ -64,7 +64,7 @@ class Batches:
     """
 
     stores: Stores
-    repository: Repository
+    repository: RepositoryRecord
     require: Callable[[], object]
     """Called before each batch. It raises an error if this run must stop."""
     written: Callable[[int], object] = lambda more: None

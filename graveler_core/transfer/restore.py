@@ -40,7 +40,7 @@ from graveler_core.codec.records import commit_id, decode
 from graveler_core.errors import Conflict, InvalidInput, PredicateFailed, SlowDown
 from graveler_core.kv.bulk import set_many
 from graveler_core.model.dump import DumpedBranch, DumpEnd, Restoration
-from graveler_core.model.entities import Branch, Repository, Tag
+from graveler_core.model.entities import BranchRecord, RepositoryRecord, Tag
 from graveler_core.model.erasure import ErasedContent
 from graveler_core.model.ids import CommitId, Nonce, ObjectId, RepositoryId
 from graveler_core.model.references import InternalReference, ReferenceEvent
@@ -72,7 +72,7 @@ _SWAPS = 10
 class Restored:
     """Result of a restoration."""
 
-    repository: Repository
+    repository: RepositoryRecord
     """Current record of the repository."""
     digest: str
     """Digest of the dump."""
@@ -146,7 +146,7 @@ class _Restore:
     """State of a restoration."""
 
     stores: Stores
-    repository: Repository
+    repository: RepositoryRecord
     file: DumpFile
     digest: str
     foreign: ForeignCommits
@@ -155,7 +155,7 @@ class _Restore:
         """Return `True` if the repository, which must still exist, is bare."""
         return self.now().value.bare
 
-    def now(self) -> Held[Repository]:
+    def now(self) -> Held[RepositoryRecord]:
         """Read the current repository record.
 
         Raises:
@@ -171,14 +171,14 @@ class _Restore:
         return held
 
 
-def _require_changeable(repo: Repository) -> None:
+def _require_changeable(repo: RepositoryRecord) -> None:
     """Refuse a bare repository that is read-only. One that is not bare may be read-only after a complete
     restoration."""
     if repo.bare:
         repositories.require_changeable(repo)
 
 
-def _require_empty(stores: Stores, repo: Repository) -> None:
+def _require_empty(stores: Stores, repo: RepositoryRecord) -> None:
     """Refuse a repository that is in use, unless by a restoration, which is checked last."""
     folders = (keys.branches(repo), keys.tags(repo), keys.commits(repo))
     used = any([*stores.kv.scan(folder.partition, prefix=folder.prefix, limit=1)] for folder in folders)
@@ -292,7 +292,7 @@ def _refs(work: _Restore) -> bool:
     return True
 
 
-def _branch(work: _Restore, dumped: DumpedBranch) -> Branch:
+def _branch(work: _Restore, dumped: DumpedBranch) -> BranchRecord:
     commit = work.foreign.named(dumped.commit_id)
     branch = new_branch(work.stores.ids, work.repository, dumped.id, commit, dumped.past)
     return branch.model_copy(update={"uid": dumped.uid}) if dumped.uid else branch

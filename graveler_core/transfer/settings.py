@@ -8,13 +8,13 @@ from typing import Any
 from graveler_core.codec.records import decode
 from graveler_core.errors import CorruptData
 from graveler_core.model.compaction import CompactionSettings
-from graveler_core.model.entities import Record, Repository
+from graveler_core.model.entities import Record, RepositoryRecord
 from graveler_core.model.repository_metadata import RepositoryMetadata
 from graveler_core.model.retention import Retention
 from graveler_core.records import layout as keys
 from graveler_core.records.location import Location
 
-SETTINGS: dict[bytes, tuple[type[Record], Callable[[Repository], Location[Any]]]] = {
+SETTINGS: dict[bytes, tuple[type[Record], Callable[[RepositoryRecord], Location[Any]]]] = {
     b"compaction": (CompactionSettings, keys.compaction_settings),
     b"metadata": (RepositoryMetadata, keys.repository_metadata),
     b"retention": (Retention, keys.retention),

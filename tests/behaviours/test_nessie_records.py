@@ -17,14 +17,14 @@ from graveler_core.errors import CorruptData, LimitExceeded, PredicateFailed
 from graveler_core.kv.backends.memory import open_memory
 from graveler_core.kv.bulk import set_many
 from graveler_core.kv.store import Store
-from graveler_core.model.entities import Branch, Record, Tag
+from graveler_core.model.entities import BranchRecord, Record, Tag
 from graveler_core.model.ids import BranchId, CommitId, MetarangeId, RepositoryUid, StagingToken, TagId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.location import Folder, Location
 from tests.unit.records.samples import RECORDS, REPOSITORY, SINCE
 
-BRANCH = Branch.model_validate(RECORDS["branch"])
+BRANCH = BranchRecord.model_validate(RECORDS["branch"])
 WHERE = keys.branch(REPOSITORY, BranchId("main"))
 OTHER_REPOSITORY = REPOSITORY.model_copy(update={"uid": RepositoryUid("u2")})
 CHANGES: dict[str, Any] = {
@@ -85,7 +85,7 @@ def test_4_and_18_a_move_needs_the_whole_record_unchanged(kv: Store, field: str)
 
 
 def test_the_changes_cover_a_branch() -> None:
-    assert set(CHANGES) | {"id"} == set(Branch.model_fields)
+    assert set(CHANGES) | {"id"} == set(BranchRecord.model_fields)
 
 
 def test_5_a_move_never_creates(kv: Store) -> None:

@@ -14,7 +14,7 @@ from graveler_core.diagnostics.doctor.diagnosis import Ailment
 from graveler_core.facade.graveler import Graveler
 from graveler_core.kv import open_store
 from graveler_core.kv.store import Store
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import CommitId, RepositoryId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -37,7 +37,7 @@ def opened() -> Iterator[Graveler]:
         yield graveler
 
 
-def record(kv: Store) -> Repository:
+def record(kv: Store) -> RepositoryRecord:
     held = repositories.find(kv, RepositoryId("flights"))
     assert held is not None
     return held.value

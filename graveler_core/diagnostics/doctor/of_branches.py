@@ -17,7 +17,7 @@ from graveler_core.engine.staging import pressure
 from graveler_core.errors import CorruptData, GravelerError
 from graveler_core.gc.sweep import GRACE
 from graveler_core.model.compaction import CompactionSettings
-from graveler_core.model.entities import Branch, Cleanup, Repository
+from graveler_core.model.entities import BranchRecord, Cleanup, RepositoryRecord
 from graveler_core.model.ids import BranchId
 from graveler_core.model.layers import MAX_LAYERS
 from graveler_core.records import access
@@ -28,7 +28,7 @@ NEAR = MAX_LAYERS * 8 // 10
 """Number of layers from which on a branch is close to the limit for bulk writes."""
 
 
-def examine_branches(of: Examination, repo: Repository) -> None:
+def examine_branches(of: Examination, repo: RepositoryRecord) -> None:
     """Examine the records of one repository."""
     where = f"graveler://{repo.id}"
     with of.looking(f"{where}: branches"):
@@ -49,7 +49,7 @@ def examine_branches(of: Examination, repo: Repository) -> None:
         _namespace(of, repo)
 
 
-def branches(of: Examination, repo: Repository, *, tell: bool = True) -> Iterator[Branch]:
+def branches(of: Examination, repo: RepositoryRecord, *, tell: bool = True) -> Iterator[BranchRecord]:
     """Yield the branches whose records can be read.
 
     Args:
@@ -65,7 +65,7 @@ def branches(of: Examination, repo: Repository, *, tell: bool = True) -> Iterato
     return (held.value for _, held in access.scan(of.stores.kv, keys.branches(repo), damaged=damaged))
 
 
-def _branch(of: Examination, repo: Repository, branch: Branch, settings: CompactionSettings) -> None:
+def _branch(of: Examination, repo: RepositoryRecord, branch: BranchRecord, settings: CompactionSettings) -> None:
     where = f"graveler://{repo.id}/{branch.id}"
     layers = len(branch.sealed_tokens)
     found = pressure.of_record(of.stores, repo, branch, settings).pressure
@@ -75,11 +75,11 @@ def _branch(of: Examination, repo: Repository, branch: Branch, settings: Compact
         of.tell(Ailment.BRANCH_PRESSURE, where, ", ".join(found.reasons), "graveler", "compact", where)
 
 
-def _layers_left(of: Examination, repo: Repository) -> None:
+def _layers_left(of: Examination, repo: RepositoryRecord) -> None:
     """Examine cleanup records of layers. Each commit leaves some for the cleaner."""
     plan = CleaningPlan()
     old = DAY + max(plan.late, plan.building)
-    known: dict[BranchId, Branch | None] = {}
+    known: dict[BranchId, BranchRecord | None] = {}
     left = 0
     for _, held in of.budget.over(_scanned(of, repo, keys.cleanups(repo))):
         cleanup: Cleanup = held.value
@@ -90,7 +90,9 @@ def _layers_left(of: Examination, repo: Repository) -> None:
         of.tell(Ailment.LAYERS_LEFT, f"graveler://{repo.id}", what, *clean_command(of, repo.id))
 
 
-def _listed(of: Examination, repo: Repository, cleanup: Cleanup, known: dict[BranchId, Branch | None]) -> bool:
+def _listed(
+    of: Examination, repo: RepositoryRecord, cleanup: Cleanup, known: dict[BranchId, BranchRecord | None]
+) -> bool:
     """Return true if the branch still lists the layer. The branch is read after the cleanup record, and only once."""
     name = cleanup.branch
     if name not in known:
@@ -100,7 +102,7 @@ def _listed(of: Examination, repo: Repository, cleanup: Cleanup, known: dict[Bra
     return branch is not None and lists(branch, cleanup.layer.id)
 
 
-def _keys_old(of: Examination, repo: Repository) -> None:
+def _keys_old(of: Examination, repo: RepositoryRecord) -> None:
     kept = CleaningPlan().keys_for
     found = (held for _, held in of.budget.over(_scanned(of, repo, keys.operations(repo))))
     old = sum(of.now - held.value.since >= kept + DAY for held in found)
@@ -109,7 +111,7 @@ def _keys_old(of: Examination, repo: Repository) -> None:
         of.tell(Ailment.KEYS_OLD, f"graveler://{repo.id}", what, *clean_command(of, repo.id))
 
 
-def _uploads_left(of: Examination, repo: Repository) -> None:
+def _uploads_left(of: Examination, repo: RepositoryRecord) -> None:
     found = (held for _, held in of.budget.over(_scanned(of, repo, keys.uploads(repo))))
     old = sum(of.now - held.value.since >= GRACE + DAY for held in found)
     if old:
@@ -118,7 +120,7 @@ def _uploads_left(of: Examination, repo: Repository) -> None:
         of.tell(Ailment.UPLOADS_LEFT, where, what, "graveler", "gc", where, "--uploads", "--yes")
 
 
-def _log(of: Examination, repo: Repository) -> None:
+def _log(of: Examination, repo: RepositoryRecord) -> None:
     of.budget.tick()
     try:
         read_log(of.stores, repo)
@@ -126,14 +128,14 @@ def _log(of: Examination, repo: Repository) -> None:
         log_damaged(of, repo, e.message)
 
 
-def log_damaged(of: Examination, repo: Repository, why: str) -> None:
+def log_damaged(of: Examination, repo: RepositoryRecord, why: str) -> None:
     """Add the finding that the log of references cannot be read."""
     where = f"graveler://{repo.id}"
     what = f"the log of branches and tags cannot be read: {why}"
     of.tell(Ailment.REFERENCE_LOG_DAMAGED, where, what, "graveler", "reflog", where, "--mend")
 
 
-def _namespace(of: Examination, repo: Repository) -> None:
+def _namespace(of: Examination, repo: RepositoryRecord) -> None:
     of.budget.tick()
     try:
         blobs = of.stores.blobs.at(repo.storage_namespace)
@@ -148,5 +150,5 @@ def _namespace(of: Examination, repo: Repository) -> None:
         of.ahead(f"{repo.storage_namespace}/{first.address}", first.mtime)
 
 
-def _scanned(of: Examination, repo: Repository, folder: Folder[Any]) -> Iterator[tuple[str, access.Held[Any]]]:
+def _scanned(of: Examination, repo: RepositoryRecord, folder: Folder[Any]) -> Iterator[tuple[str, access.Held[Any]]]:
     return access.scan(of.stores.kv, folder, damaged=lambda e: of.damaged(f"graveler://{repo.id}", e))

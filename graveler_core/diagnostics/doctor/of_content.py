@@ -11,7 +11,7 @@ from graveler_core.engine.staging.pressure import counted_in
 from graveler_core.gc.findings import Finding, Thing
 from graveler_core.gc.fsck import fsck
 from graveler_core.kv.bulk import about_rows
-from graveler_core.model.entities import Branch, Repository
+from graveler_core.model.entities import BranchRecord, RepositoryRecord
 from graveler_core.model.layers import SealedToken
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -23,7 +23,7 @@ FACTOR = 2
 _FILES = frozenset((Thing.NODE, Thing.RANGE, Thing.RUN, Thing.LAYER))
 
 
-def examine_content(of: Examination, repo: Repository) -> None:
+def examine_content(of: Examination, repo: RepositoryRecord) -> None:
     """Check all data of one repository."""
     with of.looking(f"graveler://{repo.id}: counters"):
         for branch in of.budget.over(branches(of, repo, tell=False)):
@@ -34,7 +34,7 @@ def examine_content(of: Examination, repo: Repository) -> None:
                 _damage(of, repo, finding)
 
 
-def data_checks(of: Examination, repo: Repository) -> None:
+def data_checks(of: Examination, repo: RepositoryRecord) -> None:
     """Note when the user data of one repository was last checked."""
     with of.looking(f"graveler://{repo.id}: checks of data"):
         held = access.read(of.stores.kv, keys.data_checks(repo))
@@ -44,7 +44,7 @@ def data_checks(of: Examination, repo: Repository) -> None:
         of.checked.append(DataChecked(repo.id, sizes, checksums, unfinished))
 
 
-def _counters(of: Examination, repo: Repository, branch: Branch) -> None:
+def _counters(of: Examination, repo: RepositoryRecord, branch: BranchRecord) -> None:
     """Examine counters. A record that was written twice counts twice, so the counter may be larger than the number of
     records, but not much smaller.
     """
@@ -58,7 +58,7 @@ def _counters(of: Examination, repo: Repository, branch: Branch) -> None:
         of.tell(Ailment.COUNTERS_OFF, where, what, "graveler", "status", where, "--exact", "--limit", "0")
 
 
-def _damage(of: Examination, repo: Repository, finding: Finding) -> None:
+def _damage(of: Examination, repo: RepositoryRecord, finding: Finding) -> None:
     named_by = f", referred to by {finding.named_by}" if finding.named_by else ""
     where = f"graveler://{repo.id}"
     what = f"{finding.trouble} {finding.thing} {finding.id}: {finding.why}{named_by}"

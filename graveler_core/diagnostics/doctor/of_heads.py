@@ -8,10 +8,10 @@ from graveler_core.diagnostics.doctor.diagnosis import Ailment, Diagnosis
 from graveler_core.diagnostics.doctor.examination import Examination
 from graveler_core.diagnostics.doctor.of_branches import log_damaged
 from graveler_core.gc.heads import Consistency, HeadCheck, check_heads
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 
 
-def examine_heads(of: Examination, repo: Repository) -> None:
+def examine_heads(of: Examination, repo: RepositoryRecord) -> None:
     """Check the head of each branch as `gc.heads` does: list the storage namespace, and read the nodes of each head."""
     with of.looking(f"graveler://{repo.id}: heads"):
         of.budget.tick()
@@ -26,11 +26,11 @@ def examine_heads(of: Examination, repo: Repository) -> None:
                 log_damaged(of, repo, heads[0].why)
 
 
-def _of(repo: Repository, found: Diagnosis) -> bool:
+def _of(repo: RepositoryRecord, found: Diagnosis) -> bool:
     return found.where == f"graveler://{repo.id}"
 
 
-def _lost(of: Examination, repo: Repository, heads: list[HeadCheck]) -> None:
+def _lost(of: Examination, repo: RepositoryRecord, heads: list[HeadCheck]) -> None:
     """Add the finding of a branch with a damaged head. The newest intact former head is proposed."""
     now, *former = heads
     where = f"graveler://{repo.id}/{now.branch}"

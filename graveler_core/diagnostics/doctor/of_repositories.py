@@ -14,7 +14,7 @@ from graveler_core.engine.cleaning import Cleaned, CleaningPlan
 from graveler_core.engine.cleaning.claims import claims
 from graveler_core.engine.cleaning.deleted import is_due
 from graveler_core.engine.cleaning.work import BEGINNING, CleaningCall
-from graveler_core.model.entities import Repository, RepositoryState
+from graveler_core.model.entities import RepositoryRecord, RepositoryState
 from graveler_core.model.ids import RepositoryId
 from graveler_core.objects.incomplete_commits import commits_left
 from graveler_core.records import access
@@ -40,9 +40,9 @@ def require_known(stores: Stores, name: str) -> None:
             repositories.usable(repo, None)
 
 
-def examine_repositories(of: Examination) -> list[Repository]:
+def examine_repositories(of: Examination) -> list[RepositoryRecord]:
     """Examine all repository records, and return the active repositories."""
-    active: list[Repository] = []
+    active: list[RepositoryRecord] = []
     with of.looking("the repositories"):
         for repo in of.budget.over(_records(of)):
             if repo.state is RepositoryState.ACTIVE:
@@ -63,7 +63,7 @@ def clean_command(of: Examination, repository: str | None = None) -> tuple[str, 
     return ("graveler", "clean", *where, "--yes")
 
 
-def _records(of: Examination) -> Iterator[Repository]:
+def _records(of: Examination) -> Iterator[RepositoryRecord]:
     only = of.plan.repository
     found = access.scan(
         of.stores.kv,
@@ -74,7 +74,7 @@ def _records(of: Examination) -> Iterator[Repository]:
     return (held.value for name, held in found if only is None or name == only)
 
 
-def _record(of: Examination, repo: Repository) -> None:
+def _record(of: Examination, repo: RepositoryRecord) -> None:
     where = f"graveler://{repo.id}"
     if of.ahead(where, max(repo.since, repo.creation_date)) or repo.state is RepositoryState.ACTIVE:
         return
@@ -89,7 +89,7 @@ def _record(of: Examination, repo: Repository) -> None:
         of.tell(Ailment.REPOSITORY_HALF_MADE, where, what, *clean_command(of, repo.id))
 
 
-def _restoration(of: Examination, repo: Repository) -> None:
+def _restoration(of: Examination, repo: RepositoryRecord) -> None:
     if not repo.bare or repo.state is not RepositoryState.ACTIVE:
         return
     where = f"graveler://{repo.id}"

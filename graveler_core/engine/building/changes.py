@@ -22,7 +22,7 @@ from graveler_core.engine.reading import view as views
 from graveler_core.engine.reading.view import BranchView
 from graveler_core.engine.staging.pressure import counted_in
 from graveler_core.kv.bulk import about_rows, split_points
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import BranchId
 from graveler_core.model.index import Index
 from graveler_core.model.layers import Layer, SealedToken, SegmentLayer
@@ -56,7 +56,7 @@ class ChangeSource(Protocol):
     """Changes by key interval."""
 
     @property
-    def repository(self) -> Repository:
+    def repository(self) -> RepositoryRecord:
         """Repository whose trees are changed."""
 
     def changes(self, stores: Stores, start: bytes = b"", end: bytes | None = None) -> Iterator[pa.Table]:
@@ -75,7 +75,7 @@ class ChangeSource(Protocol):
 class StagedChanges:
     """Changes of the layers of a branch against its compacted tree or its head."""
 
-    repository: Repository
+    repository: RepositoryRecord
     branch: BranchId
     layers: tuple[Layer, ...]
     head: Index
@@ -147,7 +147,7 @@ class StagedChanges:
 class MergedChanges:
     """Changes of a merge against its destination."""
 
-    repository: Repository
+    repository: RepositoryRecord
     inputs: MergeInputs
     rules: MergeRules
 
@@ -168,7 +168,7 @@ class MergedChanges:
 class ParentsOwn:
     """Entries of a commit's parent whose modification time or address differs in a tree, to be restored in the tree."""
 
-    repository: Repository
+    repository: RepositoryRecord
     parent: Index
     tree: Index
 

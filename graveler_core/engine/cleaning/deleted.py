@@ -41,7 +41,7 @@ from graveler_core.model.entities import (
     AbandonedNamespace,
     DeletedRepository,
     DeletedState,
-    Repository,
+    RepositoryRecord,
     RepositoryState,
 )
 from graveler_core.model.ids import Nonce
@@ -121,7 +121,7 @@ def _enter(
     return access.replace(work.stores.kv, _where(held), held, entry, mine=lambda current: current.nonce == nonce)
 
 
-def _is_reachable(work: CleaningCall, repo: Repository) -> bool:
+def _is_reachable(work: CleaningCall, repo: RepositoryRecord) -> bool:
     """Return `True` if the repository exists, or a restoration may be about to make it exist."""
     standing = repositories.find(work.stores.kv, repo.id)
     return (
@@ -129,7 +129,7 @@ def _is_reachable(work: CleaningCall, repo: Repository) -> bool:
     )
 
 
-def _remove_record(work: CleaningCall, repo: Repository) -> None:
+def _remove_record(work: CleaningCall, repo: RepositoryRecord) -> None:
     """Remove the record of a deletion that waits for this or was interrupted."""
     kv = work.stores.kv
     while True:
@@ -165,7 +165,7 @@ def _emptied(work: CleaningCall, held: Held[DeletedRepository], inner: Position)
         work.done.repositories += 1
 
 
-def _layers_dropped(work: CleaningCall, repo: Repository, folder: str, after: str) -> Iterator[tuple[str, str]]:
+def _layers_dropped(work: CleaningCall, repo: RepositoryRecord, folder: str, after: str) -> Iterator[tuple[str, str]]:
     """Drop the layers of all branches and those that cleanup records name. The records stay, so that a later run finds
     the layers again.
     """
@@ -182,7 +182,7 @@ def _layers_dropped(work: CleaningCall, repo: Repository, folder: str, after: st
             yield CLEANUPS, name
 
 
-def _release(work: CleaningCall, repo: Repository) -> None:
+def _release(work: CleaningCall, repo: RepositoryRecord) -> None:
     """Release the namespace, if the repository has claimed it."""
     where = keys.namespace_claim(repo.storage_namespace)
     while (claim := access.read(work.stores.kv, where)) is not None and claim.value.owner == repo.uid:
@@ -190,7 +190,7 @@ def _release(work: CleaningCall, repo: Repository) -> None:
         access.remove(work.stores.kv, where, claim)
 
 
-def _abandon(work: CleaningCall, repo: Repository) -> None:
+def _abandon(work: CleaningCall, repo: RepositoryRecord) -> None:
     """Enter the namespace as abandoned. An interrupted creation has written nothing there that needs this."""
     where = keys.abandoned_namespace(repo.storage_namespace)
     if not repo.was_active or access.read(work.stores.kv, where) is not None:

@@ -31,7 +31,7 @@ from typing import Any
 from graveler_core.engine.cleaning.work import CleaningCall, Position, Step
 from graveler_core.engine.protocol.swap import lists, swap
 from graveler_core.model.compaction import CompactionHistory
-from graveler_core.model.entities import Branch, Cleanup, Operation, Repository, RepositoryState
+from graveler_core.model.entities import BranchRecord, Cleanup, Operation, RepositoryRecord, RepositoryState
 from graveler_core.model.ids import BranchId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -54,8 +54,8 @@ def live(work: CleaningCall, at: Position) -> Iterator[Step]:
         yield (done,), 1
 
 
-def _folders(work: CleaningCall, repo: Repository, inner: Position) -> Iterator[Step]:
-    parts: list[tuple[str, Folder[Any], Callable[[CleaningCall, Repository, Sequence[Any]], None]]] = [
+def _folders(work: CleaningCall, repo: RepositoryRecord, inner: Position) -> Iterator[Step]:
+    parts: list[tuple[str, Folder[Any], Callable[[CleaningCall, RepositoryRecord, Sequence[Any]], None]]] = [
         ("cleanup", keys.cleanups(repo), _layers),
         ("ops", keys.operations(repo), _operations),
         ("compactions", keys.compaction_histories(repo), _histories),
@@ -73,7 +73,7 @@ def _folders(work: CleaningCall, repo: Repository, inner: Position) -> Iterator[
         after = ""
 
 
-def _layers(work: CleaningCall, repo: Repository, rows: Sequence[Found]) -> None:
+def _layers(work: CleaningCall, repo: RepositoryRecord, rows: Sequence[Found]) -> None:
     """Process some cleanup records. Their branches are read after them."""
     due = [row for row in rows if _is_due(work, row[1].value)]
     branches = _branches(work, repo, {held.value.branch for _, held in due})
@@ -103,13 +103,15 @@ def _is_due(work: CleaningCall, cleanup: Cleanup) -> bool:
     return due
 
 
-def _branches(work: CleaningCall, repo: Repository, names: set[BranchId]) -> dict[BranchId, Held[Branch] | None]:
+def _branches(
+    work: CleaningCall, repo: RepositoryRecord, names: set[BranchId]
+) -> dict[BranchId, Held[BranchRecord] | None]:
     wanted = sorted(names)
     found = access.read_many(work.stores.kv, [keys.branch(repo, name) for name in wanted])
     return dict(zip(wanted, found, strict=True))
 
 
-def _claim(work: CleaningCall, repo: Repository, row: Found, *, entered: bool) -> None:
+def _claim(work: CleaningCall, repo: RepositoryRecord, row: Found, *, entered: bool) -> None:
     """Claim a layer that was not added to its branch, or undo the claim of one that was."""
     name, held = row
     work.done.late += not entered
@@ -119,7 +121,7 @@ def _claim(work: CleaningCall, repo: Repository, row: Found, *, entered: bool) -
             access.replace(work.stores.kv, keys.cleanup(repo, name), held, held.value.model_copy(update=update))
 
 
-def _fenced(work: CleaningCall, repo: Repository, branch: Held[Branch] | None) -> bool:
+def _fenced(work: CleaningCall, repo: RepositoryRecord, branch: Held[BranchRecord] | None) -> bool:
     """Swap the branch record, so that swaps from records that were read before the claims fail. Return `False` if
     another swap came first.
     """
@@ -132,7 +134,7 @@ def _fenced(work: CleaningCall, repo: Repository, branch: Held[Branch] | None) -
     return moved
 
 
-def _drop(work: CleaningCall, repo: Repository, rows: Sequence[Found]) -> None:
+def _drop(work: CleaningCall, repo: RepositoryRecord, rows: Sequence[Found]) -> None:
     """Drop layers that are not listed and never will be, then remove their records."""
     dropped = []
     for name, held in rows:
@@ -142,12 +144,12 @@ def _drop(work: CleaningCall, repo: Repository, rows: Sequence[Found]) -> None:
     work.done.records += _removed(work, dropped)
 
 
-def _operations(work: CleaningCall, repo: Repository, rows: Sequence[tuple[str, Held[Operation]]]) -> None:
+def _operations(work: CleaningCall, repo: RepositoryRecord, rows: Sequence[tuple[str, Held[Operation]]]) -> None:
     past = [(name, held) for name, held in rows if work.is_past(held.value.since, work.plan.keys_for)]
     work.done.keys += _removed(work, [(keys.operation(repo, name), held) for name, held in past])
 
 
-def _histories(work: CleaningCall, repo: Repository, rows: Sequence[tuple[str, Held[CompactionHistory]]]) -> None:
+def _histories(work: CleaningCall, repo: RepositoryRecord, rows: Sequence[tuple[str, Held[CompactionHistory]]]) -> None:
     """Remove histories of branches that do not exist, or that another branch with the same name has replaced."""
     branches = _branches(work, repo, {BranchId(name) for name, _ in rows})
     uids = {name: None if branch is None else branch.value.uid for name, branch in branches.items()}

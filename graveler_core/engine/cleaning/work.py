@@ -12,7 +12,7 @@ from typing import TypeVar
 from graveler_core.engine.cleaning.plan import MAX_FAILURES, Cleaned, CleaningPlan
 from graveler_core.errors import CorruptData, GravelerError, PredicateFailed
 from graveler_core.kv.bulk import drop_partition
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.layers import Layer, SealedToken, SegmentLayer
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -79,7 +79,7 @@ class CleaningCall:
                 with self.trying(what):
                     work([row])
 
-    def drop_layer(self, repo: Repository, layer: Layer) -> None:
+    def drop_layer(self, repo: RepositoryRecord, layer: Layer) -> None:
         """Empty a layer that no branch lists or will list. An empty layer costs one read."""
         if isinstance(layer, SealedToken):
             self.drop_partition(keys.staging(layer.token), layers=1)
@@ -100,7 +100,7 @@ class CleaningCall:
             if not self.plan.dry_run:
                 self.done.rows += drop_partition(self.stores.kv, partition)
 
-    def repositories(self, after: str) -> Iterator[tuple[str, Held[Repository]]]:
+    def repositories(self, after: str) -> Iterator[tuple[str, Held[RepositoryRecord]]]:
         """Yield the records of repositories in any state, in order of their names. A plan with a repository limits them
         to it.
         """

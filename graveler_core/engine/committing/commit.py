@@ -35,7 +35,7 @@ from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.protocol.swap import Write, cleanups, retire, swap, without_layer
 from graveler_core.engine.reading.view import BranchView, changes, commit_of, view_under
 from graveler_core.errors import Conflict, CorruptData, InvalidInput, Kind, NoChanges, OutcomeUnknown
-from graveler_core.model.entities import Branch
+from graveler_core.model.entities import BranchRecord
 from graveler_core.model.ids import BranchId, Nonce, RepositoryId
 from graveler_core.model.layers import Layer
 from graveler_core.model.protection import BranchAction
@@ -49,7 +49,7 @@ from graveler_core.stores import Registers, Stores
 class _Candidate:
     """Commit that is not visible yet: a function of a branch record and of some of its layers."""
 
-    base: Branch
+    base: BranchRecord
     layers: tuple[Layer, ...]
     commit: StoredCommit | None
     """`None` if the layers change nothing. Then they leave the branch record, and the head stays."""

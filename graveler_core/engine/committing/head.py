@@ -50,7 +50,7 @@ from graveler_core.errors import (
     SlowDown,
     Unavailable,
 )
-from graveler_core.model.entities import Branch, Commit
+from graveler_core.model.entities import BranchRecord, Commit
 from graveler_core.model.ids import BranchId, CommitId, MetarangeId, Nonce, RepositoryId
 from graveler_core.model.protection import BranchAction
 from graveler_core.model.webhooks import HookEvent
@@ -158,7 +158,7 @@ def move_head(stores: Stores, move: HeadMove) -> StoredCommit:
         return retry(stores, f"{move.name} {repo}/{branch}", attempt, move.budget)
 
 
-def advance(stores: Stores, registers: Registers, record: Branch, head: NewHead, tried: TriedCommits) -> bool:
+def advance(stores: Stores, registers: Registers, record: BranchRecord, head: NewHead, tried: TriedCommits) -> bool:
     """Swap the branch record for one with the new head. Return `False` if another swap came first.
 
     Hooks are called before and after the swap.
@@ -175,7 +175,7 @@ def advance(stores: Stores, registers: Registers, record: Branch, head: NewHead,
         record_writes(stores, writes)
         writes = ()
 
-    def happened(current: Branch) -> bool:
+    def happened(current: BranchRecord) -> bool:
         return current.uid == base.uid and commit in _chain(stores, registers, current.commit_id)
 
     change = HookedChange(tried.event, partial(_told, stores, registers, commit), base.id, base.uid, base.epoch)

@@ -40,7 +40,7 @@ from graveler_core.engine.reading.view import BranchView, commit_of, view_of
 from graveler_core.engine.staging.kept_content import require_kept
 from graveler_core.errors import DirtyBranch, InvalidInput, NoChanges
 from graveler_core.kv.store import Stored
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import BranchId, MetarangeId, Nonce, RepositoryId, RepositoryUid
 from graveler_core.model.index import Index
@@ -182,7 +182,7 @@ def _require_kept(stores: Stores, registers: Registers, again: Stored | None, en
     require_kept(stores, repo or registers.repository, entries, swaps=repo is None)
 
 
-def _later(repo: Repository, again: Stored | None) -> Repository | None:
+def _later(repo: RepositoryRecord, again: Stored | None) -> RepositoryRecord | None:
     if again is None:
         return None
     where = keys.repository(repo.id)

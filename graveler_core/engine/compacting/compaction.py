@@ -32,7 +32,7 @@ from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.protocol.swap import cleanups, lists, retire, swap, without_layer
 from graveler_core.engine.reading.view import view_under
 from graveler_core.errors import Conflict, CorruptData, Kind, NoChanges, OutcomeUnknown, SlowDown
-from graveler_core.model.entities import Branch
+from graveler_core.model.entities import BranchRecord
 from graveler_core.model.ids import BranchId, MetarangeId, RepositoryId
 from graveler_core.model.layers import SealedToken
 from graveler_core.records import layout as keys
@@ -139,7 +139,7 @@ def _install(stores: Stores, sealed: Registers, metarange: MetarangeId) -> None:
         update = {"compacted_metarange": metarange, "sealed_tokens": ()}
         record = now.branch.model_copy(update=update)
 
-        def happened(current: Branch) -> bool:
+        def happened(current: BranchRecord) -> bool:
             # The tree alone proves nothing: its id depends on its content only, and an earlier record may have had the
             # same tree.
             mine = current.uid == sealed.branch.uid and current.compacted_metarange == metarange

@@ -16,7 +16,7 @@ from graveler_core.engine.compacting.compaction import Compacted, compact
 from graveler_core.engine.protocol.registers import fresh
 from graveler_core.errors import GravelerError, Kind, PredicateFailed
 from graveler_core.model.compaction import CompactionHistory, CompactionOutcome, CompactionRun
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -74,7 +74,7 @@ class BranchCompactions:
 
 
 def histories(
-    stores: Stores, repository: Repository, *, prefix: str = "", after: str = ""
+    stores: Stores, repository: RepositoryRecord, *, prefix: str = "", after: str = ""
 ) -> Iterator[BranchCompactions]:
     """Yield the histories of all existing branches that were compacted, lazily and in order of their names."""
     held = access.scan(stores.kv, keys.compaction_histories(repository), prefix=prefix, after=after)

@@ -24,7 +24,7 @@ from graveler_core.committed.index.fold import fold
 from graveler_core.committed.trees import count_entries
 from graveler_core.engine.protocol.registers import fresh
 from graveler_core.errors import GravelerError
-from graveler_core.model.entities import Layout, Repository, Superseded
+from graveler_core.model.entities import Layout, RepositoryRecord, Superseded
 from graveler_core.model.ids import BranchId, CommitId, MetarangeId
 from graveler_core.model.index import Index
 from graveler_core.objects.commits import StoredCommit, read_commit
@@ -40,7 +40,7 @@ each try.
 """
 
 
-def tend(stores: Stores, repo: Repository, branch: BranchId, head: StoredCommit) -> None:
+def tend(stores: Stores, repo: RepositoryRecord, branch: BranchId, head: StoredCommit) -> None:
     """Start index maintenance of a new head in the background, if it is due and this process is not running it
     already.
     """
@@ -50,7 +50,7 @@ def tend(stores: Stores, repo: Repository, branch: BranchId, head: StoredCommit)
     stores.background.start(partial(_fold, stores, repo, branch, below))
 
 
-def _foldable(stores: Stores, repo: Repository, index: Index) -> Index | None:
+def _foldable(stores: Stores, repo: RepositoryRecord, index: Index) -> Index | None:
     """Return the runs to merge with the metarange below them, or `None` if they contain too few changes.
 
     The newest small runs are left out: later commits would combine them before the maintenance ends, which would
@@ -67,7 +67,7 @@ def _foldable(stores: Stores, repo: Repository, index: Index) -> Index | None:
     return Index(metarange_id=index.metarange_id, runs=tuple(dropwhile(lambda run: run.size < large, runs)))
 
 
-def _fold(stores: Stores, repo: Repository, branch: BranchId, below: Index) -> None:
+def _fold(stores: Stores, repo: RepositoryRecord, branch: BranchId, below: Index) -> None:
     try:
         with suppress(GravelerError):  # nothing depends on it, and the next commit starts again
             folded = fold(stores.indexes(repo), below, mapper=stores.executor.map)
@@ -76,7 +76,7 @@ def _fold(stores: Stores, repo: Repository, branch: BranchId, below: Index) -> N
         stores.folding.end(below.metarange_id)
 
 
-def _put_in_place(stores: Stores, repo: Repository, branch: BranchId, below: Index, folded: MetarangeId) -> None:
+def _put_in_place(stores: Stores, repo: RepositoryRecord, branch: BranchId, below: Index, folded: MetarangeId) -> None:
     done: CommitId | None = None
     for _ in range(_TRIES):
         now = fresh(stores, repo.id, branch)

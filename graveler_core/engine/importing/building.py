@@ -27,7 +27,7 @@ from graveler_core.committed.trees import count_entries
 from graveler_core.engine.building.trees import build_index
 from graveler_core.engine.importing.gathering import Gathered
 from graveler_core.engine.reading.view import commit_of
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import CommitId, MetarangeId
 from graveler_core.model.index import Index
 from graveler_core.segments.merge import as_records
@@ -43,7 +43,7 @@ class Built:
     made: Successor
 
 
-def build_on(stores: Stores, repo: Repository, head: CommitId, gathered: Gathered) -> Built:
+def build_on(stores: Stores, repo: RepositoryRecord, head: CommitId, gathered: Gathered) -> Built:
     """Apply the import to a head. If it is less work and gives the same result, apply the head to the import's tree."""
     indexes, base = stores.indexes(repo), commit_of(stores, repo, head).layout.index
     if _is_most(indexes, base, gathered):
@@ -62,7 +62,7 @@ def build_on(stores: Stores, repo: Repository, head: CommitId, gathered: Gathere
     return Built(head, build_index(stores, source, base, here))
 
 
-def carried(stores: Stores, repo: Repository, last: Built, head: CommitId, gathered: Gathered) -> Built:
+def carried(stores: Stores, repo: RepositoryRecord, last: Built, head: CommitId, gathered: Gathered) -> Built:
     """Return the import on another head: carried over if that is correct and cheaper, otherwise built again."""
     if last.head == head:
         return last
@@ -76,7 +76,7 @@ def carried(stores: Stores, repo: Repository, last: Built, head: CommitId, gathe
     return Built(head, replace(last.made, index=moved.index))
 
 
-def on_compacted(stores: Stores, repo: Repository, compacted: MetarangeId, gathered: Gathered) -> MetarangeId:
+def on_compacted(stores: Stores, repo: RepositoryRecord, compacted: MetarangeId, gathered: Gathered) -> MetarangeId:
     """Apply the import to the compacted tree. Otherwise the next commit would revert the import."""
     base = Index(metarange_id=compacted)
     source = gathered.changes(repo, base)
@@ -97,7 +97,7 @@ def _is_most(indexes: Indexes, base: Index, gathered: Gathered) -> bool:
     return next(scan(indexes, base, start=start, end=end), None) is None
 
 
-def _between(stores: Stores, repo: Repository, before: CommitId, after: CommitId) -> Iterator[Differences]:
+def _between(stores: Stores, repo: RepositoryRecord, before: CommitId, after: CommitId) -> Iterator[Differences]:
     """Yield the changes of the commits between two heads, including times and addresses."""
     left, right = (commit_of(stores, repo, commit).layout.index for commit in (before, after))
     return diff(stores.indexes(repo), left, right, wanted=EXACT)

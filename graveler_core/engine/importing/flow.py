@@ -62,7 +62,7 @@ from graveler_core.engine.protocol.restrictions import require_permitted
 from graveler_core.engine.reading.view import BranchView, commit_of, view_of
 from graveler_core.errors import DirtyBranch, Kind, NoChanges, NotFound
 from graveler_core.model.changes import ChangeSummary
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import BranchId, MetarangeId, Nonce, RepositoryId
 from graveler_core.model.importing import ImportMode
 from graveler_core.model.index import Index
@@ -122,7 +122,7 @@ def import_objects(
 
 
 def _imported(
-    stores: Stores, repository: Repository, request: ImportRequest, draft: Draft, progress: Progress
+    stores: Stores, repository: RepositoryRecord, request: ImportRequest, draft: Draft, progress: Progress
 ) -> ImportOutcome:
     """Gather the objects, build on the head of the branch, and move the head."""
     began = stores.clock.monotonic()
@@ -169,7 +169,7 @@ def _prepare(stores: Stores, call: _Call, registers: Registers) -> NewHead:
     return NewHead(commit, [*made.writes, *writes], compacted)
 
 
-def _require_same(began_in: Repository, registers: Registers) -> None:
+def _require_same(began_in: RepositoryRecord, registers: Registers) -> None:
     """Check that the repository is still the one in which the import began, because its namespace has the gathered
     tree.
     """

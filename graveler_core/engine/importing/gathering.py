@@ -34,7 +34,7 @@ from graveler_core.engine.importing.request import ImportRequest, Progress, Tall
 from graveler_core.engine.importing.rows import records, require_valid
 from graveler_core.engine.importing.sorting import in_order
 from graveler_core.errors import NotFound
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.entry import TOMBSTONE
 from graveler_core.model.ids import MetarangeId
 from graveler_core.model.importing import ImportMode
@@ -62,7 +62,7 @@ class Gathered:
         """Metarange that contains exactly the entries of the import."""
         return self.made.metarange_id
 
-    def changes(self, repo: Repository, base: Index) -> ImportedChanges:
+    def changes(self, repo: RepositoryRecord, base: Index) -> ImportedChanges:
         """Return the changes of the import against a base."""
         return ImportedChanges(repo, base, self.tree, self.span(), self.mode)
 
@@ -89,7 +89,7 @@ class Gathered:
         return key
 
 
-def gather(stores: Stores, repo: Repository, request: ImportRequest, progress: Progress) -> Gathered:
+def gather(stores: Stores, repo: RepositoryRecord, request: ImportRequest, progress: Progress) -> Gathered:
     """List the source completely. Holds a few pages in memory.
 
     Raises:
@@ -114,7 +114,7 @@ def gather(stores: Stores, repo: Repository, request: ImportRequest, progress: P
 
 
 def _here(
-    stores: Stores, repo: Repository, request: ImportRequest, heard: Progress, told: Told = unheard
+    stores: Stores, repo: RepositoryRecord, request: ImportRequest, heard: Progress, told: Told = unheard
 ) -> tuple[Applied, Tally]:
     tally = Tally()
     found = records(request, request.source.pages(stores, told), tally, heard)
@@ -147,7 +147,7 @@ class ImportedChanges:
     looked up instead.
     """
 
-    repository: Repository
+    repository: RepositoryRecord
     base: Index
     tree: MetarangeId
     """Metarange that contains exactly the entries of the import."""

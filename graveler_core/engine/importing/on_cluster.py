@@ -26,7 +26,7 @@ from graveler_core.engine.importing.partitions import PartitionedSource, SourceP
 from graveler_core.engine.importing.request import ImportRequest, Progress, Tally
 from graveler_core.engine.importing.rows import PAGE_ROWS, records
 from graveler_core.engine.importing.sorting import in_order
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.stores import Cluster, Stores
 
 FIRST: Final = PAGE_ROWS
@@ -79,7 +79,7 @@ class Onward:
 
 
 def spread(
-    stores: Stores, repo: Repository, request: ImportRequest, shares: PartitionedSource, progress: Progress
+    stores: Stores, repo: RepositoryRecord, request: ImportRequest, shares: PartitionedSource, progress: Progress
 ) -> tuple[Applied, Tally]:
     """Gather on the cluster. Raises the same errors as `gather`, as raised in a worker."""
     tally = Tally()
@@ -95,7 +95,7 @@ def spread(
 
 
 def _part_gathered(
-    repo: Repository, request: ImportRequest, stores: Stores, share: SourcePartition
+    repo: RepositoryRecord, request: ImportRequest, stores: Stores, share: SourcePartition
 ) -> tuple[TreePartition, Tally]:
     """Build the part of the tree of a partition, in a worker."""
     tally, below = Tally(), request.below.encode()

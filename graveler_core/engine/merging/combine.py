@@ -17,7 +17,7 @@ from graveler_core.engine.building.changes import MergedChanges
 from graveler_core.engine.building.trees import build_index, merge_few, merge_verdict
 from graveler_core.engine.reading.tables import conflicts_of
 from graveler_core.errors import Conflict, InvalidInput, Kind
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.stores import Stores
 
 
@@ -57,14 +57,14 @@ class Combination:
         return build_index(stores, merged, onto, here)
 
 
-def combine(stores: Stores, repo: Repository, inputs: MergeInputs, rules: MergeRules) -> Successor:
+def combine(stores: Stores, repo: RepositoryRecord, inputs: MergeInputs, rules: MergeRules) -> Successor:
     """Decide, then write: apply the changes from `base` to `source` to `destination`. Raises the same errors as
     `decide`.
     """
     return decide(stores, repo, inputs, rules).applied(stores)
 
 
-def decide(stores: Stores, repo: Repository, inputs: MergeInputs, rules: MergeRules) -> Combination:
+def decide(stores: Stores, repo: RepositoryRecord, inputs: MergeInputs, rules: MergeRules) -> Combination:
     """Check that every conflict is resolved, and return the merge. Write nothing.
 
     Raises:

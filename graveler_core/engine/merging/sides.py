@@ -15,7 +15,7 @@ from graveler_core.engine.reading.resolve import resolve_commit
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.errors import Kind, NotFound
 from graveler_core.model.changes import MergeForm, MergeStrategy, Resolved
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.entry import RECORD_SCHEMA
 from graveler_core.model.ids import BranchId
 from graveler_core.model.index import Index
@@ -84,7 +84,7 @@ def sides_of(stores: Stores, registers: Registers, request: MergeRequest) -> Sid
     return Sides(ours, theirs, common, between(stores, repo, common, theirs, ours))
 
 
-def conflicts(stores: Stores, repo: Repository, query: DiffQuery) -> Iterator[Conflicts]:
+def conflicts(stores: Stores, repo: RepositoryRecord, query: DiffQuery) -> Iterator[Conflicts]:
     """Yield the conflicts of merging the commit of `right` into that of `left`, lazily and in key order.
 
     Raises:
@@ -97,13 +97,13 @@ def conflicts(stores: Stores, repo: Repository, query: DiffQuery) -> Iterator[Co
 
 
 def between(
-    stores: Stores, repo: Repository, base: StoredCommit, source: StoredCommit, destination: StoredCommit
+    stores: Stores, repo: RepositoryRecord, base: StoredCommit, source: StoredCommit, destination: StoredCommit
 ) -> MergeInputs:
     """Return the inputs for applying the changes from one commit to another to a third one."""
     changed = changed_keys(stores, repo, base, source)
     return MergeInputs(base.layout.index, source.layout.index, destination.layout.index, changed)
 
 
-def nothing(stores: Stores, repo: Repository) -> Index:
+def nothing(stores: Stores, repo: RepositoryRecord) -> Index:
     """Return the empty index. The changes of a root commit are its differences from this index."""
     return Index(metarange_id=apply(stores.trees(repo), None, RECORD_SCHEMA.empty_table()).metarange_id)

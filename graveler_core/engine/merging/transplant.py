@@ -32,7 +32,7 @@ from graveler_core.engine.reading.uncommitted import require_clean
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.errors import InvalidInput, NoChanges
 from graveler_core.model.changes import MergeStrategy
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import BranchId, CommitId, Nonce, RepositoryId
 from graveler_core.model.index import Index
 from graveler_core.objects.commits import StoredCommit
@@ -119,7 +119,7 @@ def _prepare(stores: Stores, call: _Call, registers: Registers) -> NewHead:
     return head
 
 
-def _steps(stores: Stores, repo: Repository, replay: Replay, draft: Draft) -> list[_Step]:
+def _steps(stores: Stores, repo: RepositoryRecord, replay: Replay, draft: Draft) -> list[_Step]:
     commits = [resolve_commit(stores, repo, ref) for ref in replay.refs]
     if not replay.backwards:
         for older, newer in pairwise(commits):
@@ -153,7 +153,7 @@ def _is_fast_forward(commits: Sequence[StoredCommit], head: StoredCommit, replay
     return chained and draft == Draft("") and not replay.backwards
 
 
-def _step(stores: Stores, repo: Repository, commit: StoredCommit, replay: Replay, draft: Draft) -> _Step:
+def _step(stores: Stores, repo: RepositoryRecord, commit: StoredCommit, replay: Replay, draft: Draft) -> _Step:
     parents = commit.header.parents
     if not 1 <= replay.mainline <= len(parents):
         raise InvalidInput(

@@ -30,7 +30,7 @@ from logging import WARNING
 from typing import Final
 
 from graveler_core.errors import GravelerError, Kind, OutcomeUnknown, PermissionDenied, PredicateFailed, Unavailable
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.hook_runs import MAX_HOOK_TEXT, HookRequest, HookRun, HookState
 from graveler_core.model.ids import Nonce
 from graveler_core.model.webhooks import HookEvent, Webhook, matching
@@ -74,14 +74,14 @@ class Announcement:
     """False if the flow found that the change did not happen."""
 
 
-def are_set(stores: Stores, repo: Repository) -> bool:
+def are_set(stores: Stores, repo: RepositoryRecord) -> bool:
     """Return true if there are hooks that changes of the repository may have to call."""
     return bool(repo.webhooks or stores.hooks.all_functions())
 
 
 @contextmanager
 def announced(
-    stores: Stores, repo: Repository, change: HookedChange, *, asked: set[tuple[str, Nonce]] | None = None
+    stores: Stores, repo: RepositoryRecord, change: HookedChange, *, asked: set[tuple[str, Nonce]] | None = None
 ) -> Iterator[Announcement]:
     """Call the hooks of a change before and after the swap that the `with` statement contains.
 
@@ -121,7 +121,9 @@ def announced(
         _withdraw(stores, repo, made)
 
 
-def call(stores: Stores, repo: Repository, hook: Webhook, run: Held[HookRun], *, again: bool = False) -> HookRun | None:
+def call(
+    stores: Stores, repo: RepositoryRecord, hook: Webhook, run: Held[HookRun], *, again: bool = False
+) -> HookRun | None:
     """Take a run, call its webhook, and store the result.
 
     Args:
@@ -145,7 +147,7 @@ def call(stores: Stores, repo: Repository, hook: Webhook, run: Held[HookRun], *,
     return None if changed is None else changed.value
 
 
-def _ask(stores: Stores, repo: Repository, change: HookedChange, fields: dict[str, object]) -> None:
+def _ask(stores: Stores, repo: RepositoryRecord, change: HookedChange, fields: dict[str, object]) -> None:
     """Call the hooks before a change, in order of their names. The first refusal ends the flow."""
     for hook in _hooks(stores, repo, change.event, change.name):
         run = _run(stores, repo, change, change.event, hook, fields)
@@ -161,7 +163,7 @@ def _ask(stores: Stores, repo: Repository, change: HookedChange, fields: dict[st
 
 
 def _pending(
-    stores: Stores, repo: Repository, change: HookedChange, fields: dict[str, object]
+    stores: Stores, repo: RepositoryRecord, change: HookedChange, fields: dict[str, object]
 ) -> list[tuple[Webhook | Hook, Held[HookRun]]]:
     pending = []
     for hook in _hooks(stores, repo, change.event.post, change.name):
@@ -181,18 +183,18 @@ def _required() -> Iterator[None]:
         raise Unavailable("the run of a hook could not be stored; nothing was changed") from e
 
 
-def _withdraw(stores: Stores, repo: Repository, made: Announcement) -> None:
+def _withdraw(stores: Stores, repo: RepositoryRecord, made: Announcement) -> None:
     for _, run in made.runs:
         with suppress(GravelerError):  # the delivery finds that the change did not happen
             access.remove(stores.kv, keys.hook_runs(repo).at(run.value.request.run_id), run)
 
 
-def _start(stores: Stores, repo: Repository, made: Announcement) -> None:
+def _start(stores: Stores, repo: RepositoryRecord, made: Announcement) -> None:
     for hook, run in made.runs:
         stores.background.start(partial(_call_after, stores, repo, hook, run))
 
 
-def _call_after(stores: Stores, repo: Repository, hook: Webhook | Hook, run: Held[HookRun]) -> None:
+def _call_after(stores: Stores, repo: RepositoryRecord, hook: Webhook | Hook, run: Held[HookRun]) -> None:
     try:
         if isinstance(hook, Webhook):
             ended = call(stores, repo, hook, run)
@@ -209,7 +211,7 @@ def _call_after(stores: Stores, repo: Repository, hook: Webhook | Hook, run: Hel
         )
 
 
-def _hooks(stores: Stores, repo: Repository, event: HookEvent, name: str) -> list[Webhook | Hook]:
+def _hooks(stores: Stores, repo: RepositoryRecord, event: HookEvent, name: str) -> list[Webhook | Hook]:
     """Return the hooks of an event: functions before webhooks, because they answer sooner."""
     functions = [hook for hook in stores.hooks.all_functions() if hook.matches(event, repo.id, name)]
     return [*functions, *matching(repo.webhooks, event, name)]
@@ -217,7 +219,7 @@ def _hooks(stores: Stores, repo: Repository, event: HookEvent, name: str) -> lis
 
 def _run(  # noqa: PLR0913, PLR0917 - the parts of one record
     stores: Stores,
-    repo: Repository,
+    repo: RepositoryRecord,
     change: HookedChange,
     event: HookEvent,
     hook: Webhook | Hook,
@@ -285,7 +287,9 @@ def _ended(stores: Stores, answer: HookAnswer, attempts: int, otherwise: HookSta
     }
 
 
-def _changed(stores: Stores, repo: Repository, run: Held[HookRun], update: dict[str, object]) -> Held[HookRun] | None:
+def _changed(
+    stores: Stores, repo: RepositoryRecord, run: Held[HookRun], update: dict[str, object]
+) -> Held[HookRun] | None:
     """Replace the record of a run. Return `None` if another process has changed it."""
     record = run.value.model_copy(update={**update, "nonce": Nonce(stores.ids.fresh())})
     try:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from graveler_core.model.entities import Branch
+from graveler_core.model.entities import BranchRecord
 from graveler_core.model.layers import Layer, PrefixRestoration
 
 
@@ -43,7 +43,7 @@ class InstallDecision:
     layers: tuple[Layer, ...] = ()
 
 
-def decide(base: Branch, layers: Sequence[Layer], current: Branch | None) -> InstallDecision:
+def decide(base: BranchRecord, layers: Sequence[Layer], current: BranchRecord | None) -> InstallDecision:
     """Apply the rule.
 
     Args:
@@ -72,6 +72,6 @@ def decide(base: Branch, layers: Sequence[Layer], current: Branch | None) -> Ins
     return InstallDecision(InstallVerdict.ABSORBED if current.epoch == base.epoch else InstallVerdict.DISCARDED)
 
 
-def without_tail(current: Branch, layers: Sequence[Layer]) -> tuple[Layer, ...]:
+def without_tail(current: BranchRecord, layers: Sequence[Layer]) -> tuple[Layer, ...]:
     """Return the layers that remain after the oldest layers have been installed."""
     return current.sealed_tokens[: len(current.sealed_tokens) - len(layers)]

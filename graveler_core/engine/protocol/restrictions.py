@@ -18,7 +18,7 @@ is visible.
 from __future__ import annotations
 
 from graveler_core.errors import Kind, PermissionDenied
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import BranchId
 from graveler_core.model.protection import DIRECT, BranchAction, ProtectionRule, RequiredChecks, blocking, requiring
 from graveler_core.refs import repositories
@@ -44,7 +44,9 @@ def require_permitted(now: Registers, action: BranchAction) -> None:
         raise _protected(now.branch.id, rule, action)
 
 
-def _blocking(repository: Repository, branch: BranchId, action: BranchAction) -> ProtectionRule | RequiredChecks | None:
+def _blocking(
+    repository: RepositoryRecord, branch: BranchId, action: BranchAction
+) -> ProtectionRule | RequiredChecks | None:
     """Return the first rule that blocks an action on a branch. Required checks block direct changes."""
     rule = blocking(repository.protection, branch, action)
     if rule is None and action in DIRECT:

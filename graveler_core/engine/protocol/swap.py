@@ -12,7 +12,7 @@ from graveler_core.engine.protocol.registers import fresh
 from graveler_core.errors import CorruptData, GravelerError, Kind, OutcomeUnknown, PredicateFailed
 from graveler_core.kv.bulk import set_many
 from graveler_core.model import past
-from graveler_core.model.entities import Branch, Cleanup
+from graveler_core.model.entities import BranchRecord, Cleanup
 from graveler_core.model.ids import Nonce
 from graveler_core.model.layers import Layer, SealedToken, SegmentLayer
 from graveler_core.records import access
@@ -29,9 +29,9 @@ FEW_RECORDS = 5_000
 def swap(
     stores: Stores,
     now: Registers,
-    record: Branch,
+    record: BranchRecord,
     *,
-    mine: Callable[[Branch], bool] | None = None,
+    mine: Callable[[BranchRecord], bool] | None = None,
     before: Sequence[Write] = (),
 ) -> Registers | None:
     """Replace the branch record that was read. Return the new registers, or `None` if another swap came first.
@@ -55,7 +55,7 @@ def swap(
     return Registers(now.repository, held)
 
 
-def following(stores: Stores, now: Branch, record: Branch) -> Branch:
+def following(stores: Stores, now: BranchRecord, record: BranchRecord) -> BranchRecord:
     """Return the record to swap in for another one, with a fresh nonce and, if the head moves, the previous head.
 
     The fresh nonce makes the record different from every earlier record. Every swap of a branch record uses this
@@ -69,7 +69,7 @@ def following(stores: Stores, now: Branch, record: Branch) -> Branch:
     return record.model_copy(update=update)
 
 
-def lists(branch: Branch, layer_id: str) -> bool:
+def lists(branch: BranchRecord, layer_id: str) -> bool:
     """Return `True` if a branch record lists this token or layer."""
     return layer_id == branch.staging_token or any(layer.id == layer_id for layer in branch.sealed_tokens)
 

@@ -12,7 +12,7 @@ from graveler_core.committed.index.layer import Layer
 from graveler_core.committed.index.layers import own_changes
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.errors import CorruptData, NotFound
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.segments.operations import digest_of_few
 from graveler_core.stores import Stores
@@ -22,7 +22,7 @@ _MOST_KEYS = 10_000
 """Maximum number of changed keys. With more, the indexes are compared instead; this skips shared parts."""
 
 
-def changed_keys(stores: Stores, repo: Repository, one: StoredCommit, other: StoredCommit) -> list[bytes] | None:
+def changed_keys(stores: Stores, repo: RepositoryRecord, one: StoredCommit, other: StoredCommit) -> list[bytes] | None:
     """Return the sorted keys outside of which two commits have the same content.
 
     Returns:
@@ -45,7 +45,7 @@ def changed_keys(stores: Stores, repo: Repository, one: StoredCommit, other: Sto
     return None
 
 
-def own_changes_of(stores: Stores, repo: Repository, commit: StoredCommit) -> Layer | None:
+def own_changes_of(stores: Stores, repo: RepositoryRecord, commit: StoredCommit) -> Layer | None:
     """Return the changes of a commit according to its index; `None` if the index does not contain them.
 
     A faulty version stored inline indexes that mark no change as their commit's own, although the header says that
@@ -61,7 +61,7 @@ def own_changes_of(stores: Stores, repo: Repository, commit: StoredCommit) -> La
     return None
 
 
-def _own_keys(stores: Stores, repo: Repository, commit: StoredCommit) -> list[bytes] | None:
+def _own_keys(stores: Stores, repo: RepositoryRecord, commit: StoredCommit) -> list[bytes] | None:
     index = commit.layout.index
     if index.own_run and index.runs[0].elements > _MOST_KEYS:
         return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from graveler_core.engine.reading.snapshot import tree_of
 from graveler_core.errors import Kind, PermissionDenied
 from graveler_core.model.checks import CheckReport
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import MetarangeId
 from graveler_core.model.protection import checks_for
 from graveler_core.objects.commits import StoredCommit
@@ -19,7 +19,7 @@ from graveler_core.records.location import Folder
 from graveler_core.stores import Registers, Stores
 
 
-def reports_on_commit(stores: Stores, repository: Repository, commit: StoredCommit) -> dict[str, CheckReport]:
+def reports_on_commit(stores: Stores, repository: RepositoryRecord, commit: StoredCommit) -> dict[str, CheckReport]:
     """Return the reports of checks on a commit, by name in order of the names.
 
     If a check is reported on both the commit and its tree, the later report counts.
@@ -32,7 +32,7 @@ def reports_on_commit(stores: Stores, repository: Repository, commit: StoredComm
     return dict(sorted(found.items()))
 
 
-def reports_on_tree(stores: Stores, repository: Repository, tree: MetarangeId) -> dict[str, CheckReport]:
+def reports_on_tree(stores: Stores, repository: RepositoryRecord, tree: MetarangeId) -> dict[str, CheckReport]:
     """Return the reports of checks on a tree, by name in order of the names."""
     return dict(sorted(_reports(stores, keys.tree_checks(repository, tree)).items()))
 

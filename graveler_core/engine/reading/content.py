@@ -13,7 +13,7 @@ from graveler_core.codec.checksums import sha256_digest
 from graveler_core.engine.reading.expired import expiry_of
 from graveler_core.errors import CorruptData, InvalidInput, NotFound
 from graveler_core.model.address import parted
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.entry import AddressType, Entry
 from graveler_core.refs.erased import require_not_erased
 from graveler_core.stores import Stores
@@ -27,7 +27,7 @@ class StoredContent:
     """Content of an entry of a repository. The entry is fixed, so the content never changes."""
 
     stores: Stores
-    repository: Repository
+    repository: RepositoryRecord
     entry: Entry
     ref: str
     """Commit, or branch, that contains the entry. If its content has expired, a missing object is no damage."""

@@ -21,7 +21,7 @@ from graveler_core.engine.reading.changed_keys import changed_keys
 from graveler_core.engine.reading.history import DiffQuery
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.model.changes import ChangeSummary
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import CommitId
 from graveler_core.model.key_intervals import key_interval
 from graveler_core.stores import Cluster, Stores
@@ -34,7 +34,7 @@ Sides = tuple[CommitId, CommitId]
 Span = tuple[bytes, bytes | None]
 
 
-def summary(stores: Stores, repo: Repository, query: DiffQuery) -> ChangeSummary:
+def summary(stores: Stores, repo: RepositoryRecord, query: DiffQuery) -> ChangeSummary:
     """Return the number of paths that `history.diff` yields, by kind of change. Raises the same errors as
     `history.diff`.
     """
@@ -48,7 +48,7 @@ def summary(stores: Stores, repo: Repository, query: DiffQuery) -> ChangeSummary
     return ChangeSummary(added, changed, removed)
 
 
-def _planned(stores: Stores, cluster: Cluster, repo: Repository, sides: Sides, span: Span) -> list[Span]:
+def _planned(stores: Stores, cluster: Cluster, repo: RepositoryRecord, sides: Sides, span: Span) -> list[Span]:
     """Divide a key interval into intervals of about equal work. Return an empty list if there is little work."""
     before, after = (commit_of(stores, repo, side) for side in sides)
     if changed_keys(stores, repo, before, after) is not None:
@@ -83,6 +83,6 @@ def _least(one: bytes | None, other: bytes | None) -> bytes | None:
     return min((end for end in (one, other) if end is not None), default=None)
 
 
-def _counting(repo: Repository, sides: Sides, stores: Stores, span: Span) -> ChangeSummary:
+def _counting(repo: RepositoryRecord, sides: Sides, stores: Stores, span: Span) -> ChangeSummary:
     """Count one key interval, in a worker."""
     return history.count(snapshot.diff(stores, repo, sides, span, KEYS))

@@ -23,7 +23,7 @@ from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.reading.resolve import resolve
 from graveler_core.errors import CorruptData, Kind, NotFound, PredicateFailed
 from graveler_core.model.collection import Collections, Expiry
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import CommitId, Nonce
 from graveler_core.objects import expired_commits
 from graveler_core.records import access
@@ -39,7 +39,7 @@ MAX_REVIVED = 1_000
 """Maximum number of revived commits in a record. If there are more, no commit of the set expires."""
 
 
-def expiries(stores: Stores, repo: Repository, commits: Collection[CommitId]) -> dict[CommitId, Expiry]:
+def expiries(stores: Stores, repo: RepositoryRecord, commits: Collection[CommitId]) -> dict[CommitId, Expiry]:
     """Return the expiries of those of some commits that have expired or are about to.
 
     Takes no round trip before the first collection of the repository, and one afterwards if no rule has ever applied.
@@ -56,7 +56,7 @@ def expiries(stores: Stores, repo: Repository, commits: Collection[CommitId]) ->
 
 
 def with_expiries(
-    stores: Stores, repo: Repository, items: Iterable[T], commit_of: Callable[[T], CommitId]
+    stores: Stores, repo: RepositoryRecord, items: Iterable[T], commit_of: Callable[[T], CommitId]
 ) -> Iterator[tuple[T, Expiry | None]]:
     """Yield items with the expiries of their commits, lazily. The items are read in batches, the first ones in small
     ones. Takes no round trip before the first collection of the repository, and one for each batch afterwards.
@@ -71,7 +71,9 @@ def with_expiries(
         size = min(2 * size, BATCH)
 
 
-def require_content(stores: Stores, repo: Repository, commits: Collection[CommitId], *, revive: bool = True) -> None:
+def require_content(
+    stores: Stores, repo: RepositoryRecord, commits: Collection[CommitId], *, revive: bool = True
+) -> None:
     """Refuse commits whose content has expired, and revive those that are about to expire.
 
     Takes the round trips of `expiries`, and one more if a commit is about to expire.
@@ -96,7 +98,7 @@ def require_content(stores: Stores, repo: Repository, commits: Collection[Commit
     retry(stores, f"revival of commits in {repo.id}", attempt)
 
 
-def expiry_of(stores: Stores, repo: Repository, ref: str, path: str) -> NotFound | None:
+def expiry_of(stores: Stores, repo: RepositoryRecord, ref: str, path: str) -> NotFound | None:
     """Return the error for a path whose object does not exist, if the content of its commit has expired.
 
     Args:
@@ -127,7 +129,7 @@ def expired_error(commit: CommitId, expiry: Expiry, path: str | None = None) -> 
 
 
 def _found(
-    stores: Stores, repo: Repository, commits: Collection[CommitId]
+    stores: Stores, repo: RepositoryRecord, commits: Collection[CommitId]
 ) -> tuple[Held[Collections] | None, dict[CommitId, Expiry]]:
     """Return the collection record, and the expiries of some commits that it lists."""
     if not repo.addresses_checked or not commits:
@@ -145,7 +147,9 @@ def _found(
     return None, {}
 
 
-def _revived(stores: Stores, repo: Repository, held: Held[Collections], commits: Collection[CommitId]) -> bool | None:
+def _revived(
+    stores: Stores, repo: RepositoryRecord, held: Held[Collections], commits: Collection[CommitId]
+) -> bool | None:
     """Revive announced commits. Return `None` if another process has changed the record."""
     current = held.value.current
     assert current is not None  # noqa: S101 - it has announced the commits

@@ -19,7 +19,7 @@ from graveler_core.errors import Kind, NotFound
 from graveler_core.iam.log_key import log_key
 from graveler_core.model.bounds import ALL, Bounds
 from graveler_core.model.changes import Change, ChangeSummary
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.entry import ENTRY_SCHEMA
 from graveler_core.model.ids import CommitId
 from graveler_core.model.names import prefix_key
@@ -40,7 +40,7 @@ class LogQuery:
     prefix: str = ""
     first_parent: bool = False
 
-    def question(self, repo: Repository) -> bytes:
+    def question(self, repo: RepositoryRecord) -> bytes:
         """Return the text to which tokens of this log are bound. It contains refs as they were written, because a token
         contains the commits that they resolved to.
         """
@@ -57,7 +57,7 @@ class DiffQuery:
     within: Bounds = ALL
 
 
-def log(stores: Stores, repo: Repository, query: LogQuery, after: str | None = None) -> Iterator[LogStep]:
+def log(stores: Stores, repo: RepositoryRecord, query: LogQuery, after: str | None = None) -> Iterator[LogStep]:
     """Yield the commits of a log lazily, from the start or after the commit of a token.
 
     Refs are resolved now, unless a token contains the commits that they resolved to.
@@ -75,12 +75,12 @@ def log(stores: Stores, repo: Repository, query: LogQuery, after: str | None = N
     return (step for step in steps if not query.prefix or touches(stores, repo, step.commit, query.prefix))
 
 
-def token(stores: Stores, repo: Repository, query: LogQuery, step: LogStep) -> str:
+def token(stores: Stores, repo: RepositoryRecord, query: LogQuery, step: LogStep) -> str:
     """Return the token that resumes a log after a step."""
     return log_token.encode(step.behind, query.question(repo), log_key(stores.kv, stores.principal))
 
 
-def touches(stores: Stores, repo: Repository, commit: StoredCommit, prefix: str) -> bool:
+def touches(stores: Stores, repo: RepositoryRecord, commit: StoredCommit, prefix: str) -> bool:
     """Return `True` if a commit's own changes contain a path under a prefix. Reads no content if its index contains the
     changes.
     """
@@ -91,7 +91,9 @@ def touches(stores: Stores, repo: Repository, commit: StoredCommit, prefix: str)
     return any(key.startswith(wanted) for key in own.keys)
 
 
-def changes(stores: Stores, repo: Repository, commit: StoredCommit, within: Bounds = ALL) -> Iterator[Differences]:
+def changes(
+    stores: Stores, repo: RepositoryRecord, commit: StoredCommit, within: Bounds = ALL
+) -> Iterator[Differences]:
     """Yield the changes of a commit against its first parent, lazily and in key order. A root commit added its whole
     content.
     """
@@ -102,12 +104,12 @@ def changes(stores: Stores, repo: Repository, commit: StoredCommit, within: Boun
     return (differences(ENTRY_SCHEMA.empty_table(), page) for page in pages)
 
 
-def diff(stores: Stores, repo: Repository, query: DiffQuery) -> Iterator[Change]:
+def diff(stores: Stores, repo: RepositoryRecord, query: DiffQuery) -> Iterator[Change]:
     """Yield the changes between two commits, lazily and in key order. Raises the same errors as `merge_base`."""
     return snapshot.changes_between(stores, repo, sides(stores, repo, query), query.within.interval())
 
 
-def sides(stores: Stores, repo: Repository, query: DiffQuery) -> tuple[CommitId, CommitId]:
+def sides(stores: Stores, repo: RepositoryRecord, query: DiffQuery) -> tuple[CommitId, CommitId]:
     """Return the two commits that a query compares. Raises the same errors as `merge_base`."""
     find = resolve_commit if query.since_merge_base else resolve_content
     left, right = (find(stores, repo, side) for side in (query.left, query.right))
@@ -127,12 +129,12 @@ def count(found: Iterable[Differences]) -> ChangeSummary:
     return ChangeSummary(added, changed, removed)
 
 
-def merge_base(stores: Stores, repo: Repository, left: str, right: str) -> StoredCommit:
+def merge_base(stores: Stores, repo: RepositoryRecord, left: str, right: str) -> StoredCommit:
     """Return the best common ancestor of two refs. Raises `NotFound` (`NoMergeBase`) if the histories are unrelated."""
     return base_of(stores, repo, *(resolve_commit(stores, repo, ref) for ref in (left, right)))
 
 
-def base_of(stores: Stores, repo: Repository, left: StoredCommit, right: StoredCommit) -> StoredCommit:
+def base_of(stores: Stores, repo: RepositoryRecord, left: StoredCommit, right: StoredCommit) -> StoredCommit:
     """Return the `merge_base` of two commits."""
     read = partial(commit_of, stores, repo)
     base = ancestry.merge_base(read, left.id, right.id)
@@ -146,5 +148,5 @@ def base_of(stores: Stores, repo: Repository, left: StoredCommit, right: StoredC
     return read(base)
 
 
-def _left_out(stores: Stores, repo: Repository, query: LogQuery) -> tuple[CommitId, ...]:
+def _left_out(stores: Stores, repo: RepositoryRecord, query: LogQuery) -> tuple[CommitId, ...]:
     return () if query.since is None else (resolve_commit(stores, repo, query.since).id,)

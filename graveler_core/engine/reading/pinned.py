@@ -22,7 +22,7 @@ from graveler_core.engine.reading.changed_keys import changed_keys
 from graveler_core.engine.reading.resolve import resolve
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.errors import Kind, NotFound
-from graveler_core.model.entities import Branch, Repository
+from graveler_core.model.entities import BranchRecord, RepositoryRecord
 from graveler_core.model.ids import BranchId, CommitId, RepositoryId, RepositoryUid
 from graveler_core.model.index import Index
 from graveler_core.model.scan import Pinned
@@ -30,7 +30,7 @@ from graveler_core.staging import area
 from graveler_core.stores import Registers, Stores
 
 
-def pin(stores: Stores, repo: Repository, ref: str) -> Pinned:
+def pin(stores: Stores, repo: RepositoryRecord, ref: str) -> Pinned:
     """Pin the current content of a ref expression. For a branch with staged changes this costs about as much as a
     commit.
 
@@ -44,12 +44,12 @@ def pin(stores: Stores, repo: Repository, ref: str) -> Pinned:
     return pin_commit(stores, repo, resolved.commit_id)
 
 
-def pin_commit(stores: Stores, repo: Repository, commit: CommitId) -> Pinned:
+def pin_commit(stores: Stores, repo: RepositoryRecord, commit: CommitId) -> Pinned:
     """Pin the content of a commit."""
     return Pinned(repo.id, repo.uid, commit, commit_of(stores, repo, commit).layout.index)
 
 
-def pin_branch(stores: Stores, repo: Repository, branch: BranchId) -> Pinned:
+def pin_branch(stores: Stores, repo: RepositoryRecord, branch: BranchId) -> Pinned:
     """Pin the current content of a branch, including staged changes. If there are any, this costs about as much as a
     commit.
 
@@ -67,7 +67,7 @@ def pin_branch(stores: Stores, repo: Repository, branch: BranchId) -> Pinned:
     return settled(stores, repo.id, branch, attempt, same=same_content)
 
 
-def still(stores: Stores, name: RepositoryId, uid: RepositoryUid) -> Repository:
+def still(stores: Stores, name: RepositoryId, uid: RepositoryUid) -> RepositoryRecord:
     """Return the repository with which a job began. Raises `NotFound` if it was deleted, even if another one has its
     name now.
     """
@@ -107,7 +107,7 @@ def entry_tables(stores: Stores, pinned: Pinned, spans: Sequence[Span]) -> Itera
 
 
 def difference_partitions(
-    stores: Stores, repo: Repository, sides: tuple[CommitId, CommitId], spans: Sequence[Span], rows: int
+    stores: Stores, repo: RepositoryRecord, sides: tuple[CommitId, CommitId], spans: Sequence[Span], rows: int
 ) -> list[PlannedPartition]:
     """Divide sorted key intervals into partitions of about equal work for `snapshot.diff` of two commits."""
     before, after = (commit_of(stores, repo, side) for side in sides)
@@ -118,7 +118,7 @@ def difference_partitions(
     return portions.of_difference(stores.trees(repo), roots, spans, rows)
 
 
-def _is_clean(stores: Stores, record: Branch) -> bool:
+def _is_clean(stores: Stores, record: BranchRecord) -> bool:
     """Return `True` if nothing is staged on a branch, so that it shows its head."""
     layered = record.sealed_tokens or record.compacted_metarange is not None
     return not layered and area.is_empty(stores.kv, record.staging_token)

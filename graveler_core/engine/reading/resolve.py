@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.errors import InvalidInput, Kind
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.refs import expression
 from graveler_core.refs.expression import Resolved
 from graveler_core.stores import Stores
 
 
-def resolve(stores: Stores, repo: Repository, ref: str) -> Resolved:
+def resolve(stores: Stores, repo: RepositoryRecord, ref: str) -> Resolved:
     """Resolve a ref expression. Raises `InvalidInput` or `NotFound`; see `refs.expression`."""
     return expression.resolve(stores.kv, lambda c: commit_of(stores, repo, c).header.parents, repo, ref)
 
 
-def resolve_commit(stores: Stores, repo: Repository, ref: str) -> StoredCommit:
+def resolve_commit(stores: Stores, repo: RepositoryRecord, ref: str) -> StoredCommit:
     """Return the commit that a ref expression names. An expression with `$` is refused, because staged changes have no
     commit, and so is a tag of a tree (`NotACommit`), because it names no history.
     """
@@ -26,12 +26,12 @@ def resolve_commit(stores: Stores, repo: Repository, ref: str) -> StoredCommit:
     return commit_of(stores, repo, found.commit_id)
 
 
-def resolve_content(stores: Stores, repo: Repository, ref: str) -> StoredCommit:
+def resolve_content(stores: Stores, repo: RepositoryRecord, ref: str) -> StoredCommit:
     """Return the commit whose content a ref expression names, like `resolve_commit`. A tag of a tree is accepted."""
     return commit_of(stores, repo, _without_staged(stores, repo, ref).commit_id)
 
 
-def _without_staged(stores: Stores, repo: Repository, ref: str) -> Resolved:
+def _without_staged(stores: Stores, repo: RepositoryRecord, ref: str) -> Resolved:
     if isinstance(ref, str) and ref.endswith("$"):
         raise InvalidInput(f"ref {ref!r}: must name a commit, and staged changes have none", kind=Kind.InvalidRef)
     return resolve(stores, repo, ref)

@@ -18,7 +18,7 @@ from graveler_core.engine.reading import pinned, snapshot
 from graveler_core.engine.reading.pinned import still
 from graveler_core.engine.reading.tables import change_batch
 from graveler_core.engine.reading.view import commit_of
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.entry import ENTRY_SCHEMA
 from graveler_core.model.ids import CommitId
 from graveler_core.model.key_intervals import KeyInterval
@@ -52,7 +52,7 @@ def batches(stores: Stores, plan: ScanPlan, intervals: Sequence[KeyInterval]) ->
         yield from map(change_batch, _changes(stores, plan, intervals))
 
 
-def next_offset(stores: Stores, repo: Repository, after: CommitId | None, end: CommitId, most: int) -> CommitId:
+def next_offset(stores: Stores, repo: RepositoryRecord, after: CommitId | None, end: CommitId, most: int) -> CommitId:
     """Return the commit `most` first-parent steps after a commit, on the path to `end`, or `end` if there is no such
     commit.
 

@@ -23,7 +23,7 @@ from graveler_core.engine.reading.pages import first_rows
 from graveler_core.engine.reading.tables import change_of, changes_of
 from graveler_core.engine.reading.view import changes, commit_of, view_of
 from graveler_core.model.changes import Change
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import BranchId, CommitId, MetarangeId, RepositoryId
 from graveler_core.objects.commits import StoredCommit
@@ -31,7 +31,7 @@ from graveler_core.refs import repositories
 from graveler_core.stores import Registers, Stores
 
 
-def readable(stores: Stores, repo: RepositoryId) -> Repository:
+def readable(stores: Stores, repo: RepositoryId) -> RepositoryRecord:
     """Return the repository if it is active."""
     return repositories.get(stores.kv, stores.clock, stores.ids, repo)
 
@@ -57,7 +57,7 @@ def entries_page(
 
 def diff(
     stores: Stores,
-    repo: Repository,
+    repo: RepositoryRecord,
     sides: tuple[CommitId, CommitId],
     span: tuple[bytes, bytes | None],
     wanted: WantedColumns = STATES,
@@ -68,7 +68,7 @@ def diff(
 
 
 def changes_between(
-    stores: Stores, repo: Repository, sides: tuple[CommitId, CommitId], span: tuple[bytes, bytes | None]
+    stores: Stores, repo: RepositoryRecord, sides: tuple[CommitId, CommitId], span: tuple[bytes, bytes | None]
 ) -> Iterator[Change]:
     """Yield the differences that `diff` yields, as values. If few keys can differ, no columns are made."""
     before, after = (commit_of(stores, repo, side) for side in sides)
@@ -80,7 +80,7 @@ def changes_between(
 
 
 def _changed(
-    stores: Stores, repo: Repository, before: StoredCommit, after: StoredCommit, span: tuple[bytes, bytes | None]
+    stores: Stores, repo: RepositoryRecord, before: StoredCommit, after: StoredCommit, span: tuple[bytes, bytes | None]
 ) -> list[bytes] | None:
     """Return the sorted keys of an interval outside of which two commits have the same content there, if known."""
     changed, (start, end) = changed_keys(stores, repo, before, after), span
@@ -110,7 +110,7 @@ def tree_id(stores: Stores, repo: RepositoryId, commit: CommitId) -> MetarangeId
     return tree_of(stores, repository, commit_of(stores, repository, commit))
 
 
-def tree_of(stores: Stores, repo: Repository, commit: StoredCommit) -> MetarangeId:
+def tree_of(stores: Stores, repo: RepositoryRecord, commit: StoredCommit) -> MetarangeId:
     """Return the metarange id of a commit's whole content, like `tree_id`."""
     return fold(stores.indexes(repo), commit.layout.index, mapper=stores.executor.map)
 

@@ -17,7 +17,7 @@ from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.lookup import lookup as lookup_committed
 from graveler_core.committed.index.scan import scan as scan_committed
 from graveler_core.engine.reading.tables import tombstones
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import CommitId
 from graveler_core.model.index import Index
@@ -50,7 +50,7 @@ class BranchView:
         return {LookupSource.BASE: self.base, LookupSource.HEAD: self.head, LookupSource.NOTHING: None}[source]
 
 
-def commit_of(stores: Stores, repo: Repository, commit: CommitId) -> StoredCommit:
+def commit_of(stores: Stores, repo: RepositoryRecord, commit: CommitId) -> StoredCommit:
     """Return a commit by id."""
     return read_commit(stores.kv, stores.commits, repo, commit)
 

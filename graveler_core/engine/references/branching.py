@@ -32,7 +32,7 @@ from graveler_core.engine.references.former_heads import former_head
 from graveler_core.engine.references.naming import changeable, hooked, name_taken, require_expected, require_free
 from graveler_core.errors import InvalidInput, Kind, NotFound, PredicateFailed
 from graveler_core.model import past
-from graveler_core.model.entities import Branch, Repository
+from graveler_core.model.entities import BranchRecord, RepositoryRecord
 from graveler_core.model.ids import BranchId, BranchUid, CommitId, RepositoryId, TagId
 from graveler_core.model.protection import BranchAction
 from graveler_core.model.references import EventKind, ReferenceType, deletion, steps_of
@@ -44,7 +44,7 @@ from graveler_core.staging.stack import layers_of
 from graveler_core.stores import Registers, Stores
 
 
-def create_branch(stores: Stores, repo: RepositoryId, name: BranchId, source: str) -> Branch:
+def create_branch(stores: Stores, repo: RepositoryId, name: BranchId, source: str) -> BranchRecord:
     """Create a branch at the commit that a ref names. Copies nothing.
 
     Raises:
@@ -59,7 +59,7 @@ def create_branch(stores: Stores, repo: RepositoryId, name: BranchId, source: st
     return _create_branch(stores, repository, name, commit.id)
 
 
-def undelete_branch(stores: Stores, repo: RepositoryId, name: BranchId) -> Branch:
+def undelete_branch(stores: Stores, repo: RepositoryId, name: BranchId) -> BranchRecord:
     """Create a branch again at the head that it had when it was last deleted. Its staged changes are not restored.
 
     Raises:
@@ -153,7 +153,7 @@ def _unmark(stores: Stores, now: Registers) -> None:
     swap(stores, now, now.branch.model_copy(update={"marked_default": False}))
 
 
-def _is_default(repository: Repository) -> InvalidInput:
+def _is_default(repository: RepositoryRecord) -> InvalidInput:
     name = repository.default_branch
     return InvalidInput(
         f"branch {name!r} is the default branch of repository {repository.id!r} and cannot be deleted",
@@ -162,7 +162,7 @@ def _is_default(repository: Repository) -> InvalidInput:
     )
 
 
-def _create_branch(stores: Stores, repo: Repository, name: BranchId, commit: CommitId) -> Branch:
+def _create_branch(stores: Stores, repo: RepositoryRecord, name: BranchId, commit: CommitId) -> BranchRecord:
     require_free(stores, repo, tag=TagId(name))
     record = branches.new_branch(stores.ids, repo, name, commit, past.begun(commit, stores.moment()))
     where, mine = keys.branch(repo, name), partial(_bears, record.uid)
@@ -175,5 +175,5 @@ def _create_branch(stores: Stores, repo: Repository, name: BranchId, commit: Com
     return made.value
 
 
-def _bears(uid: BranchUid, current: Branch) -> bool:
+def _bears(uid: BranchUid, current: BranchRecord) -> bool:
     return current.uid == uid

@@ -48,7 +48,7 @@ from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.references import log as reference_log
 from graveler_core.engine.references.log import EVENTS, ReferenceLog, deletion_key, read_log
 from graveler_core.errors import GravelerError
-from graveler_core.model.entities import Branch, Repository, Tag
+from graveler_core.model.entities import BranchRecord, RepositoryRecord, Tag
 from graveler_core.model.past import moves
 from graveler_core.model.references import EventKind, ReferenceEvent, ReferenceType, step_of_deletion, uid_of
 from graveler_core.records import access
@@ -76,13 +76,13 @@ class FoldDecision:
     """Pending events to remove once the log contains the events that happened."""
 
 
-def note(stores: Stores, repo: Repository, event: ReferenceEvent) -> None:
+def note(stores: Stores, repo: RepositoryRecord, event: ReferenceEvent) -> None:
     """Write an event that has happened in the background. Reflogs of this process contain it at once."""
     stores.noted.add(repo, event)
     stores.background.start(partial(take_note, stores, repo, event))
 
 
-def take_note(stores: Stores, repo: Repository, event: ReferenceEvent) -> None:
+def take_note(stores: Stores, repo: RepositoryRecord, event: ReferenceEvent) -> None:
     """Write an event, and fold at random. If the write fails, the event stays in the memory of this process."""
     with suppress(GravelerError):
         access.write(stores.kv, keys.pending_events(repo).at(event.id), event)
@@ -90,30 +90,30 @@ def take_note(stores: Stores, repo: Repository, event: ReferenceEvent) -> None:
         fold_by_chance(stores, repo)
 
 
-def intent(repo: Repository, event: ReferenceEvent) -> tuple[bytes, bytes, bytes]:
+def intent(repo: RepositoryRecord, event: ReferenceEvent) -> tuple[bytes, bytes, bytes]:
     """Return the write that is required before a deletion."""
     where = keys.pending_events(repo).at(event.id)
     return where.partition, where.key, encode(event)
 
 
-def fold_sometimes(stores: Stores, repo: Repository) -> None:
+def fold_sometimes(stores: Stores, repo: RepositoryRecord) -> None:
     """Fold the pending events in the background, after a fraction of the events."""
     stores.background.start(partial(fold_by_chance, stores, repo))
 
 
-def fold_by_chance(stores: Stores, repo: Repository) -> None:
+def fold_by_chance(stores: Stores, repo: RepositoryRecord) -> None:
     """Fold at random, after a fraction of the events."""
     if stores.ids.uniform() * SHARE < 1:
         fold_quietly(stores, repo)
 
 
-def fold_quietly(stores: Stores, repo: Repository) -> None:
+def fold_quietly(stores: Stores, repo: RepositoryRecord) -> None:
     """Fold, and ignore errors: nothing depends on the fold, and the next one starts again."""
     with suppress(GravelerError):
         fold(stores, repo)
 
 
-def fold(stores: Stores, repo: Repository) -> int:
+def fold(stores: Stores, repo: RepositoryRecord) -> int:
     """Add the pending events that have happened to the log.
 
     Returns:
@@ -129,7 +129,9 @@ def fold(stores: Stores, repo: Repository) -> int:
     return taken
 
 
-def decide(stores: Stores, repo: Repository, waiting: Waiting, noted: Sequence[ReferenceEvent] = ()) -> FoldDecision:
+def decide(
+    stores: Stores, repo: RepositoryRecord, waiting: Waiting, noted: Sequence[ReferenceEvent] = ()
+) -> FoldDecision:
     """Decide which pending events have happened, and which of them the log does not contain yet.
 
     Args:
@@ -155,7 +157,7 @@ def decide(stores: Stores, repo: Repository, waiting: Waiting, noted: Sequence[R
 
 
 def _intents(
-    stores: Stores, repo: Repository, waiting: Waiting
+    stores: Stores, repo: RepositoryRecord, waiting: Waiting
 ) -> tuple[list[ReferenceEvent], list[tuple[str, Held[ReferenceEvent]]]]:
     """Return the deletions that happened, one for each reference, and the pending events that are decided.
 
@@ -176,12 +178,12 @@ def _intents(
     return list(_best(stores, repo, gone).values()), spent
 
 
-def _outlived(event: ReferenceEvent, record: Branch | Tag | None) -> bool:
+def _outlived(event: ReferenceEvent, record: BranchRecord | Tag | None) -> bool:
     """Return `True` if the record has changed since an intent to delete it."""
     return record is not None and event.step != step_of_deletion(record)
 
 
-def _best(stores: Stores, repo: Repository, gone: set[str]) -> dict[str, ReferenceEvent]:
+def _best(stores: Stores, repo: RepositoryRecord, gone: set[str]) -> dict[str, ReferenceEvent]:
     """Return, for each reference that is gone, the intent that contains its latest move."""
     best: dict[str, ReferenceEvent] = {}
     for _, held in access.scan(stores.kv, keys.pending_events(repo)) if gone else ():
@@ -199,7 +201,7 @@ def _knows(event: ReferenceEvent) -> tuple[int, object, str]:
     return moves(event.past), event.time, event.id
 
 
-def _fold(stores: Stores, repo: Repository, waiting: Waiting) -> int:
+def _fold(stores: Stores, repo: RepositoryRecord, waiting: Waiting) -> int:
     folder = keys.pending_events(repo)
 
     def attempt() -> int | None:

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from graveler_core.codec.records import encode
 from graveler_core.engine.protocol.swap import Write
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import CommitId
 from graveler_core.model.references import FormerHead
 from graveler_core.records import layout as keys
 from graveler_core.stores import Stores
 
 
-def former_head(stores: Stores, repo: Repository, commit: CommitId) -> Write:
+def former_head(stores: Stores, repo: RepositoryRecord, commit: CommitId) -> Write:
     """Return the write that is required before a reference leaves a commit."""
     where = keys.former_heads(repo).at(commit)
     return where.partition, where.key, encode(FormerHead(since=stores.moment()))

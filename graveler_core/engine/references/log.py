@@ -21,7 +21,7 @@ from graveler_core.committed.index.lookup import lookup_few
 from graveler_core.committed.index.successor import small_successor
 from graveler_core.engine.protocol.swap import Write
 from graveler_core.errors import CorruptData, Kind, NotFound, PredicateFailed
-from graveler_core.model.entities import Commit, Layout, Repository
+from graveler_core.model.entities import Commit, Layout, RepositoryRecord
 from graveler_core.model.entry import RECORD_SCHEMA, Entry
 from graveler_core.model.ids import CommitId, Nonce
 from graveler_core.model.index import Index
@@ -40,7 +40,7 @@ class ReferenceLog:
     """Current log, or the empty log before the first event."""
 
     stores: Stores
-    repository: Repository
+    repository: RepositoryRecord
     held: Held[InternalReference] | None
     head: StoredCommit | None
 
@@ -53,7 +53,7 @@ class ReferenceLog:
         return {entry.path: entry for entry in found if entry is not None}
 
 
-def read_log(stores: Stores, repo: Repository) -> ReferenceLog:
+def read_log(stores: Stores, repo: RepositoryRecord) -> ReferenceLog:
     """Read the current log.
 
     Raises:
@@ -63,7 +63,7 @@ def read_log(stores: Stores, repo: Repository) -> ReferenceLog:
     return ReferenceLog(stores, repo, held, None if held is None else read_internal(stores, repo, held.value.commit_id))
 
 
-def read_internal(stores: Stores, repo: Repository, commit: CommitId) -> StoredCommit:
+def read_internal(stores: Stores, repo: RepositoryRecord, commit: CommitId) -> StoredCommit:
     """Return a commit of the log. Raises `CorruptData`."""
     try:
         return stored_commits(stores.kv, keys.internal_history(repo), [commit], "the log of references")[0]

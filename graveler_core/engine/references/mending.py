@@ -17,7 +17,7 @@ from graveler_core.committed.index.scan import scan
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.references.log import ReferenceLog, point, read_internal
 from graveler_core.errors import CorruptData, NotFound
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import CommitId
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.records import access
@@ -25,7 +25,7 @@ from graveler_core.records import layout as keys
 from graveler_core.stores import Stores
 
 
-def mend(stores: Stores, repo: Repository) -> bool:
+def mend(stores: Stores, repo: RepositoryRecord) -> bool:
     """Go back to the newest intact commit of the log. Return `True` if this was necessary."""
     where = keys.reference_log(repo)
 
@@ -43,7 +43,7 @@ def mend(stores: Stores, repo: Repository) -> bool:
     return retry(stores, f"log of references of {repo.id}", attempt)
 
 
-def _newest_first(stores: Stores, repo: Repository) -> list[CommitId]:
+def _newest_first(stores: Stores, repo: RepositoryRecord) -> list[CommitId]:
     """Return the commits of the log whose headers are readable, newest first. They are sorted by date, because a
     rewrite keeps dates but not generations.
     """
@@ -57,7 +57,7 @@ def _newest_first(stores: Stores, repo: Repository) -> list[CommitId]:
     return [id for _, _, id in sorted(found, reverse=True)]
 
 
-def _whole(stores: Stores, repo: Repository, at: CommitId) -> StoredCommit | None:
+def _whole(stores: Stores, repo: RepositoryRecord, at: CommitId) -> StoredCommit | None:
     try:
         commit = read_internal(stores, repo, at)
         for _ in scan(stores.indexes(repo), commit.layout.index):

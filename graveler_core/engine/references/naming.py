@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from graveler_core.engine.protocol.hooks import HookedChange
 from graveler_core.errors import Conflict, Kind, NotUnique
-from graveler_core.model.entities import Branch, Repository, Tag
+from graveler_core.model.entities import BranchRecord, RepositoryRecord, Tag
 from graveler_core.model.ids import BranchId, CommitId, RepositoryId, TagId
 from graveler_core.model.references import uid_of
 from graveler_core.model.webhooks import HookEvent
@@ -30,14 +30,14 @@ from graveler_core.refs import repositories
 from graveler_core.stores import Stores
 
 
-def changeable(stores: Stores, repo: RepositoryId) -> Repository:
+def changeable(stores: Stores, repo: RepositoryId) -> RepositoryRecord:
     """Return an active repository. Raises `PermissionDenied` if it is read-only."""
     repository = repositories.get(stores.kv, stores.clock, stores.ids, repo)
     repositories.require_changeable(repository)
     return repository
 
 
-def require_expected(reference: Branch | Tag, expected: CommitId | None) -> None:
+def require_expected(reference: BranchRecord | Tag, expected: CommitId | None) -> None:
     """Raise an error unless a reference, as it was read, names the commit that the caller expects.
 
     Args:
@@ -49,7 +49,7 @@ def require_expected(reference: Branch | Tag, expected: CommitId | None) -> None
     """
     if expected is None or reference.commit_id == expected:
         return
-    what = "branch" if isinstance(reference, Branch) else "tag"
+    what = "branch" if isinstance(reference, BranchRecord) else "tag"
     raise Conflict(
         f"{what} {reference.id!r} names commit {reference.commit_id}, not {expected} as expected; read it again",
         name=reference.id,
@@ -58,7 +58,9 @@ def require_expected(reference: Branch | Tag, expected: CommitId | None) -> None
     )
 
 
-def require_free(stores: Stores, repo: Repository, *, branch: BranchId | None = None, tag: TagId | None = None) -> None:
+def require_free(
+    stores: Stores, repo: RepositoryRecord, *, branch: BranchId | None = None, tag: TagId | None = None
+) -> None:
     """Raise `NotUnique` if a branch or tag has the name."""
     # A convenience, not a guarantee: two creations at once may still give a branch and a tag one name, and then the
     # branch is what the name means.
@@ -68,7 +70,7 @@ def require_free(stores: Stores, repo: Repository, *, branch: BranchId | None = 
         raise name_taken(repo, Kind.TagExists, "tag", tag)
 
 
-def hooked(event: HookEvent, record: Branch | Tag, moves: int = 0) -> HookedChange:
+def hooked(event: HookEvent, record: BranchRecord | Tag, moves: int = 0) -> HookedChange:
     """Return what hooks are told about the creation, assignment or deletion of a branch or tag.
 
     Args:
@@ -77,11 +79,11 @@ def hooked(event: HookEvent, record: Branch | Tag, moves: int = 0) -> HookedChan
         moves: Number of moves of a tag after its assignment.
     """
     fields = {"source_ref": record.commit_id, "commit_id": record.commit_id}
-    if isinstance(record, Branch):
+    if isinstance(record, BranchRecord):
         return HookedChange(event, lambda: {"branch_id": record.id, **fields}, record.id, record.uid, record.epoch)
     return HookedChange(event, lambda: {"tag_id": record.id, **fields}, record.id, uid_of(record), moves)
 
 
-def name_taken(repo: Repository, kind: Kind, what: str, name: str) -> NotUnique:
+def name_taken(repo: RepositoryRecord, kind: Kind, what: str, name: str) -> NotUnique:
     """Return the error for a name that a branch or tag has."""
     return NotUnique(f"{what} {name!r} already exists in repository {repo.id!r}", kind=kind, name=name)

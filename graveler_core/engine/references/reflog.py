@@ -19,7 +19,7 @@ from graveler_core.committed.index.scan import scan
 from graveler_core.engine.references.events import FoldDecision, decide, fold_quietly
 from graveler_core.engine.references.log import EVENTS, ReferenceLog, name_key
 from graveler_core.errors import InvalidInput
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.entry import Entry
 from graveler_core.model.key_intervals import key_interval
 from graveler_core.model.names import is_ref_name
@@ -67,7 +67,7 @@ EVERY_EVENT = EventBounds()
 """Bounds of a whole reflog."""
 
 
-def events(stores: Stores, repo: Repository, within: EventBounds = EVERY_EVENT) -> Iterator[ReferenceEvent]:
+def events(stores: Stores, repo: RepositoryRecord, within: EventBounds = EVERY_EVENT) -> Iterator[ReferenceEvent]:
     """Yield all known creations, deletions and assignments, lazily and newest first.
 
     Creations and assignments that were made through these stores are never missing. Those of another process may be
@@ -87,7 +87,9 @@ def events(stores: Stores, repo: Repository, within: EventBounds = EVERY_EVENT) 
     return within.of(_once(heapq.merge(decision.happened, logged, key=_id)))
 
 
-def of_name(stores: Stores, repo: Repository, name: str, within: EventBounds = EVERY_EVENT) -> Iterator[ReferenceEvent]:
+def of_name(
+    stores: Stores, repo: RepositoryRecord, name: str, within: EventBounds = EVERY_EVENT
+) -> Iterator[ReferenceEvent]:
     """Yield all known events of the references that have or had a name, including their newest moves. Otherwise as
     `events`.
     """
@@ -107,7 +109,7 @@ def require_name(name: str) -> str:
     return name
 
 
-def _decided(stores: Stores, repo: Repository) -> FoldDecision:
+def _decided(stores: Stores, repo: RepositoryRecord) -> FoldDecision:
     folder = keys.pending_events(repo)
     noted = stores.noted.of(repo)
     waiting = list(islice(access.scan(stores.kv, folder), MANY + 1))

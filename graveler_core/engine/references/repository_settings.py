@@ -39,7 +39,7 @@ from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.protocol.swap import swap
 from graveler_core.engine.references.events import note
 from graveler_core.errors import Conflict, NotFound, PredicateFailed
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import BranchId, Nonce, RepositoryId
 from graveler_core.model.references import EventKind, ReferenceEvent, ReferenceType
 from graveler_core.model.repository_settings import RepositorySettings
@@ -61,14 +61,14 @@ class SettingsAuthor:
     message: str = ""
 
 
-def settings_of(repository: Repository) -> RepositorySettings:
+def settings_of(repository: RepositoryRecord) -> RepositorySettings:
     """Return the settings in a repository record."""
     return RepositorySettings(repository.default_branch, repository.description, repository.index_sizes)
 
 
 def update(
     stores: Stores, repo: RepositoryId, change: Change, expected: str | None, author: SettingsAuthor
-) -> Repository:
+) -> RepositoryRecord:
     """Change the settings of a repository. If nothing differs, nothing is written.
 
     Raises:
@@ -78,7 +78,7 @@ def update(
     """
     Draft(author.message, author.by)
 
-    def attempt() -> Repository | None:
+    def attempt() -> RepositoryRecord | None:
         held = repositories.find(stores.kv, repo)
         now = repositories.usable(repo, held)
         assert held is not None  # noqa: S101 - else it is not usable
@@ -108,7 +108,7 @@ def update(
     return retry(stores, f"settings of repository {repo}", attempt)
 
 
-def _replaced(stores: Stores, held: Held[Repository], settings: RepositorySettings) -> Repository | None:
+def _replaced(stores: Stores, held: Held[RepositoryRecord], settings: RepositorySettings) -> RepositoryRecord | None:
     nonce = Nonce(stores.ids.fresh())
     update = {
         "default_branch": settings.default_branch,
@@ -135,7 +135,7 @@ def _mark(stores: Stores, repo: RepositoryId, branch: BranchId) -> None:
     retry(stores, f"mark of branch {repo}/{branch}", attempt)
 
 
-def _confirm(stores: Stores, changed: Repository, former: BranchId) -> None:
+def _confirm(stores: Stores, changed: RepositoryRecord, former: BranchId) -> None:
     """Mark the default branch again. If it has disappeared, restore the former default branch, and raise the error."""
     try:
         _mark(stores, changed.id, changed.default_branch)
@@ -148,7 +148,7 @@ def _confirm(stores: Stores, changed: Repository, former: BranchId) -> None:
 
 
 def _events(
-    stores: Stores, changed: Repository, before: RepositorySettings, author: SettingsAuthor
+    stores: Stores, changed: RepositoryRecord, before: RepositorySettings, author: SettingsAuthor
 ) -> list[ReferenceEvent]:
     """Return the events of a change, one for each setting that differs. Their messages begin with the change."""
     after, said = settings_of(changed), f": {author.message}" if author.message else ""
@@ -173,5 +173,5 @@ def _events(
     ]
 
 
-def _bears(nonce: Nonce, current: Repository) -> bool:
+def _bears(nonce: Nonce, current: RepositoryRecord) -> bool:
     return current.nonce == nonce

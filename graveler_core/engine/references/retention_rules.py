@@ -16,7 +16,7 @@ from functools import partial
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.references.events import note
 from graveler_core.errors import Conflict, PredicateFailed
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import Nonce
 from graveler_core.model.references import EventKind, ReferenceEvent, ReferenceType
 from graveler_core.model.retention import REMEMBERED_RULES, Retention, RetentionRules
@@ -25,14 +25,14 @@ from graveler_core.records import layout as keys
 from graveler_core.stores import Stores
 
 
-def versions(stores: Stores, repo: Repository) -> tuple[RetentionRules, ...]:
+def versions(stores: Stores, repo: RepositoryRecord) -> tuple[RetentionRules, ...]:
     """Return the current rules and the former ones, newest first. The last item is version 0, unless it was dropped."""
     held = access.read(stores.kv, keys.retention(repo))
     return (RetentionRules(),) if held is None else (held.value.rules, *held.value.past)
 
 
 def set_rules(
-    stores: Stores, repo: Repository, rules: RetentionRules, by: str, expected: int | None = None
+    stores: Stores, repo: RepositoryRecord, rules: RetentionRules, by: str, expected: int | None = None
 ) -> RetentionRules:
     """Replace the rules of a repository.
 
@@ -74,7 +74,7 @@ def set_rules(
     return retry(stores, f"retention of {repo.id}", attempt)
 
 
-def _event(stores: Stores, repo: Repository, before: RetentionRules, record: Retention) -> ReferenceEvent:
+def _event(stores: Stores, repo: RepositoryRecord, before: RetentionRules, record: Retention) -> ReferenceEvent:
     after = record.rules
     return ReferenceEvent(
         time=stores.moment(),

@@ -28,7 +28,7 @@ from graveler_core.engine.references.naming import changeable, hooked, name_take
 from graveler_core.errors import CorruptData, InvalidInput, Kind, PredicateFailed
 from graveler_core.model import past
 from graveler_core.model.commit_texts import require_tag_chain
-from graveler_core.model.entities import Repository, Tag
+from graveler_core.model.entities import RepositoryRecord, Tag
 from graveler_core.model.ids import BranchId, CommitId, RepositoryId, TagId
 from graveler_core.model.names import tag_id
 from graveler_core.model.references import deletion, steps_of
@@ -182,7 +182,9 @@ def verify(stores: Stores, tag: Tag, commit: StoredCommit) -> None:
         stores.hooks.verify_tag(tag, commit.header)
 
 
-def _naming(stores: Stores, repository: Repository, tag: Tag, ref: str, target: TagTarget) -> tuple[Tag, StoredCommit]:
+def _naming(
+    stores: Stores, repository: RepositoryRecord, tag: Tag, ref: str, target: TagTarget
+) -> tuple[Tag, StoredCommit]:
     """Return a tag that names what a ref names, and the commit to which it leads."""
     if target is TagTarget.TAG:
         tagged = branches.get_tag(stores.kv, repository, tag_id(ref)).value

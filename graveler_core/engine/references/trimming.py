@@ -24,7 +24,7 @@ from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.protocol.swap import record_writes
 from graveler_core.engine.references.log import ReferenceLog, point, read_internal, read_log
 from graveler_core.errors import InvalidInput
-from graveler_core.model.entities import Commit, Layout, Repository
+from graveler_core.model.entities import Commit, Layout, RepositoryRecord
 from graveler_core.model.ids import CommitId
 from graveler_core.model.index import Index
 from graveler_core.objects.commits import StoredCommit, prepare
@@ -47,7 +47,7 @@ class Trimmed:
     """Number of deleted commits that had been unreachable for a day."""
 
 
-def trim(stores: Stores, repo: Repository, keep: int) -> Trimmed:
+def trim(stores: Stores, repo: RepositoryRecord, keep: int) -> Trimmed:
     """Keep the newest commits of the log, at least one, and combine the oldest of them with all earlier ones.
 
     Raises:
@@ -102,7 +102,7 @@ def _write(log: ReferenceLog, header: Commit, index: Index) -> StoredCommit:
     return commit
 
 
-def _forget(stores: Stores, repo: Repository, head: StoredCommit) -> int:
+def _forget(stores: Stores, repo: RepositoryRecord, head: StoredCommit) -> int:
     """Delete the commits that have been unreachable for so long that no reader uses them."""
     folders, before = keys.internal_history(repo), stores.clock.now() - KEPT_FOR
     found: dict[str, Commit] = {}

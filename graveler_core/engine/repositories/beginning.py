@@ -18,7 +18,7 @@ from graveler_core.committed.trees import address, encoded
 from graveler_core.errors import GravelerError, InvalidInput, Kind, NotFound, NotUnique, PredicateFailed
 from graveler_core.kv.limits import check_key
 from graveler_core.model.address import Namespace
-from graveler_core.model.entities import ClaimState, DeletedState, NamespaceClaim, Repository, RepositoryState
+from graveler_core.model.entities import ClaimState, DeletedState, NamespaceClaim, RepositoryRecord, RepositoryState
 from graveler_core.model.entry import RECORD_SCHEMA
 from graveler_core.model.ids import BranchId, Nonce, RepositoryId, RepositoryUid
 from graveler_core.records import access
@@ -71,7 +71,7 @@ def require_as_durable(stores: Stores, wanted: NewRepository, place: Namespace) 
         )
 
 
-def begin(stores: Stores, wanted: NewRepository, place: Namespace) -> Held[Repository]:
+def begin(stores: Stores, wanted: NewRepository, place: Namespace) -> Held[RepositoryRecord]:
     """Create the record, in `initial`.
 
     Raises:
@@ -79,7 +79,7 @@ def begin(stores: Stores, wanted: NewRepository, place: Namespace) -> Held[Repos
         NotFound: The name is not free yet (`RepositoryDeleting`).
     """
     now = stores.clock.now()
-    record = Repository(
+    record = RepositoryRecord(
         id=wanted.id,
         uid=RepositoryUid(stores.ids.fresh()),
         storage_namespace=place.uri,
@@ -111,7 +111,7 @@ def begin(stores: Stores, wanted: NewRepository, place: Namespace) -> Held[Repos
         ) from None
 
 
-def claim(stores: Stores, repo: Repository, place: Namespace) -> Held[NamespaceClaim]:
+def claim(stores: Stores, repo: RepositoryRecord, place: Namespace) -> Held[NamespaceClaim]:
     """Claim the namespace, unless the repository has it already. Then look for other claims of it, above it and inside
     it.
 
@@ -137,7 +137,7 @@ def claim(stores: Stores, repo: Repository, place: Namespace) -> Held[NamespaceC
     return held
 
 
-def _withdraw(stores: Stores, repo: Repository) -> None:
+def _withdraw(stores: Stores, repo: RepositoryRecord) -> None:
     """Undo a creation that was refused. It owns only its record. The record of a migration is removed only if it is
     this run's.
     """
@@ -148,7 +148,7 @@ def _withdraw(stores: Stores, repo: Repository) -> None:
         access.remove(stores.kv, keys.repository(repo.id), standing)
 
 
-def _in_use(stores: Stores, repo: Repository, uri: str, claimed: Held[NamespaceClaim] | None) -> NotUnique:
+def _in_use(stores: Stores, repo: RepositoryRecord, uri: str, claimed: Held[NamespaceClaim] | None) -> NotUnique:
     """Return the error for a namespace that another repository, perhaps a deleted one, has claimed."""
     why = "belongs to another repository"
     if claimed is not None and claimed.value.state is not ClaimState.OWNED:
@@ -193,7 +193,7 @@ def _uri(name: str | None) -> str:
     return "" if name is None else f" graveler://{name}"
 
 
-def first_tree(stores: Stores, repo: Repository, claimed: Held[NamespaceClaim], *, adopt: bool) -> Applied:
+def first_tree(stores: Stores, repo: RepositoryRecord, claimed: Held[NamespaceClaim], *, adopt: bool) -> Applied:
     """Write the empty tree. It is the first file in the namespace, and proves that the namespace is writable.
 
     Any error is raised after the creation is undone.
@@ -209,7 +209,7 @@ def first_tree(stores: Stores, repo: Repository, claimed: Held[NamespaceClaim], 
     return applied
 
 
-def require_unused(stores: Stores, repo: Repository) -> None:
+def require_unused(stores: Stores, repo: RepositoryRecord) -> None:
     """Refuse files of an earlier repository. This repository would not refer to them, and a sweep would delete them."""
     mine = address(encoded(EMPTY)[0])
     for blob in stores.blobs.at(repo.storage_namespace).list(address("")):

@@ -27,7 +27,7 @@ from graveler_core.engine.repositories.deletion import enter_for_cleaner
 from graveler_core.errors import Conflict, GravelerError, Kind, PredicateFailed
 from graveler_core.model import past
 from graveler_core.model.address import namespace
-from graveler_core.model.entities import Commit, Layout, Repository, RepositoryState
+from graveler_core.model.entities import Commit, Layout, RepositoryRecord, RepositoryState
 from graveler_core.model.ids import Nonce
 from graveler_core.model.index import Index
 from graveler_core.objects.commits import prepare
@@ -38,7 +38,7 @@ from graveler_core.refs.branches import new_branch
 from graveler_core.stores import Stores
 
 
-def create_repository(stores: Stores, wanted: NewRepository) -> Repository:
+def create_repository(stores: Stores, wanted: NewRepository) -> RepositoryRecord:
     """Create a repository. It becomes visible completely or not at all.
 
     Raises:
@@ -71,7 +71,7 @@ def create_repository(stores: Stores, wanted: NewRepository) -> Repository:
         ) from None
 
 
-def _first_commit(stores: Stores, repo: Repository, root: Applied, committer: str) -> None:
+def _first_commit(stores: Stores, repo: RepositoryRecord, root: Applied, committer: str) -> None:
     header = Commit(
         committer=committer,
         message="Repository created",

@@ -16,7 +16,7 @@ from functools import partial
 
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.errors import OutcomeUnknown, PredicateFailed, SlowDown, Unavailable
-from graveler_core.model.entities import DeletedRepository, DeletedState, Repository, RepositoryState
+from graveler_core.model.entities import DeletedRepository, DeletedState, RepositoryRecord, RepositoryState
 from graveler_core.model.ids import Nonce, RepositoryId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -64,7 +64,7 @@ def delete_repository(stores: Stores, repo: RepositoryId) -> None:
     _hand_over(stores, held)
 
 
-def complete_deletion(stores: Stores, held: Held[Repository]) -> bool:
+def complete_deletion(stores: Stores, held: Held[RepositoryRecord]) -> bool:
     """Delete a repository whose creation or deletion was interrupted, without waiting. Return `True` if the name is
     free now.
 
@@ -73,7 +73,7 @@ def complete_deletion(stores: Stores, held: Held[Repository]) -> bool:
     Raises:
         PredicateFailed: The entry changed in the meantime.
     """
-    current: Held[Repository] | None = held
+    current: Held[RepositoryRecord] | None = held
     if held.value.state is RepositoryState.INITIAL:
         current = repositories.expire(stores.kv, stores.clock, stores.ids, held)
     if current is None or current.value.state is not RepositoryState.DELETING:
@@ -83,7 +83,7 @@ def complete_deletion(stores: Stores, held: Held[Repository]) -> bool:
     return claimed is None and access.remove(stores.kv, keys.repository(current.value.id), current)
 
 
-def enter_for_cleaner(stores: Stores, repo: Repository) -> Held[DeletedRepository] | None:
+def enter_for_cleaner(stores: Stores, repo: RepositoryRecord) -> Held[DeletedRepository] | None:
     """Ensure that the entry exists as `deleted`. Otherwise return the entry that a cleaner has claimed.
 
     Raises:
@@ -99,7 +99,7 @@ def enter_for_cleaner(stores: Stores, repo: Repository) -> Held[DeletedRepositor
     return known if known is not None and known.value.state is DeletedState.PURGING else None
 
 
-def _hand_over(stores: Stores, held: Held[Repository]) -> None:
+def _hand_over(stores: Stores, held: Held[RepositoryRecord]) -> None:
     """Write the entry for the cleaner, then remove the record. In this order, the repository is never forgotten."""
     where = keys.repository(held.value.id)
 

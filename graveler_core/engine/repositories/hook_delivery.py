@@ -27,7 +27,7 @@ from graveler_core.engine.reading.view import commit_of
 from graveler_core.engine.repositories.webhooks import hook_missing
 from graveler_core.errors import InvalidInput, Kind, NotFound, PredicateFailed
 from graveler_core.model import past
-from graveler_core.model.entities import Repository, Tag
+from graveler_core.model.entities import RepositoryRecord, Tag
 from graveler_core.model.hook_runs import HookRun, HookState
 from graveler_core.model.ids import BranchId, CommitId, Nonce, RepositoryId, TagId
 from graveler_core.model.references import uid_of
@@ -111,7 +111,7 @@ def repeat(stores: Stores, repo: RepositoryId, run_id: str) -> HookRun:
     return ended
 
 
-def _delivered(stores: Stores, repo: Repository, held: Held[HookRun], keep: timedelta) -> str:
+def _delivered(stores: Stores, repo: RepositoryRecord, held: Held[HookRun], keep: timedelta) -> str:
     """Deal with one run. Return the name of the number that counts it, or "" if there was nothing to do."""
     run, now = held.value, stores.clock.now()
     age = now - run.request.event_time
@@ -129,7 +129,7 @@ def _delivered(stores: Stores, repo: Repository, held: Held[HookRun], keep: time
     return "withdrawn" if _removed(stores, repo, held) else "waiting"
 
 
-def _called(stores: Stores, repo: Repository, held: Held[HookRun]) -> str:
+def _called(stores: Stores, repo: RepositoryRecord, held: Held[HookRun]) -> str:
     run = held.value
     if run.is_function:
         reason = "the process that had the function ended before it was called"
@@ -142,7 +142,7 @@ def _called(stores: Stores, repo: Repository, held: Held[HookRun]) -> str:
     return "failed" if _ended(stores, repo, held, HookState.FAILED, reason) else "waiting"
 
 
-def _happened(stores: Stores, repo: Repository, run: HookRun) -> bool | None:
+def _happened(stores: Stores, repo: RepositoryRecord, run: HookRun) -> bool | None:
     """Return `True` if the change of a run has happened, `False` if not so far, `None` if the records do not tell."""
     request = run.request
     if request.tag_id:
@@ -172,7 +172,7 @@ def _has_named(tag: Tag, commit: CommitId, moves: int) -> bool:
     return past.moves(tag.past) >= moves and (tag.commit_id == commit or any(step.commit == commit for step in later))
 
 
-def _on_chain(stores: Stores, repo: Repository, head: CommitId, commit: CommitId) -> bool:
+def _on_chain(stores: Stores, repo: RepositoryRecord, head: CommitId, commit: CommitId) -> bool:
     floor = commit_of(stores, repo, commit).header.generation
     for known in first_parents(lambda commit_id: commit_of(stores, repo, commit_id), head):
         if known.id == commit:
@@ -182,7 +182,7 @@ def _on_chain(stores: Stores, repo: Repository, head: CommitId, commit: CommitId
     return False
 
 
-def _ended(stores: Stores, repo: Repository, held: Held[HookRun], state: HookState, message: str) -> bool:
+def _ended(stores: Stores, repo: RepositoryRecord, held: Held[HookRun], state: HookState, message: str) -> bool:
     update = {"state": state, "due": None, "ended": stores.clock.now(), "message": message}
     record = held.value.model_copy(update={**update, "nonce": Nonce(stores.ids.fresh())})
     try:
@@ -192,5 +192,5 @@ def _ended(stores: Stores, repo: Repository, held: Held[HookRun], state: HookSta
     return True
 
 
-def _removed(stores: Stores, repo: Repository, held: Held[HookRun]) -> bool:
+def _removed(stores: Stores, repo: RepositoryRecord, held: Held[HookRun]) -> bool:
     return access.remove(stores.kv, keys.hook_runs(repo).at(held.value.request.run_id), held)

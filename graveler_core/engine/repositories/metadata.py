@@ -12,7 +12,7 @@ from functools import partial
 
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.errors import PredicateFailed
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import Nonce
 from graveler_core.model.repository_metadata import RepositoryMetadata, repository_metadata
 from graveler_core.records import access
@@ -20,14 +20,14 @@ from graveler_core.records import layout as keys
 from graveler_core.stores import Stores
 
 
-def metadata(stores: Stores, repo: Repository) -> dict[str, str]:
+def metadata(stores: Stores, repo: RepositoryRecord) -> dict[str, str]:
     """Return the metadata of a repository, in order of the keys."""
     held = access.read(stores.kv, keys.repository_metadata(repo))
     return {} if held is None else dict(held.value.values)
 
 
 def update_metadata(
-    stores: Stores, repo: Repository, values: Mapping[str, str], removed: Iterable[str]
+    stores: Stores, repo: RepositoryRecord, values: Mapping[str, str], removed: Iterable[str]
 ) -> dict[str, str]:
     """Set some keys and remove others. Return all metadata."""
     where, gone = keys.repository_metadata(repo), frozenset(removed)

@@ -21,7 +21,7 @@ from graveler_core.engine.repositories.beginning import NewRepository, begin, cl
 from graveler_core.engine.repositories.deletion import enter_for_cleaner
 from graveler_core.errors import Conflict, GravelerError, InvalidInput, Kind, PredicateFailed
 from graveler_core.model.address import namespace
-from graveler_core.model.entities import Repository, RepositoryState
+from graveler_core.model.entities import RepositoryRecord, RepositoryState
 from graveler_core.model.ids import Nonce
 from graveler_core.model.migration import Migration
 from graveler_core.records import access
@@ -31,7 +31,7 @@ from graveler_core.refs import repositories
 from graveler_core.stores import Stores
 
 
-def begin_migration(stores: Stores, wanted: NewRepository) -> Held[Repository]:
+def begin_migration(stores: Stores, wanted: NewRepository) -> Held[RepositoryRecord]:
     """Return a repository in `initial` to migrate into: a new one, or the one that an earlier run has begun.
 
     Raises:
@@ -56,7 +56,7 @@ def begin_migration(stores: Stores, wanted: NewRepository) -> Held[Repository]:
     return held
 
 
-def leave_to_cleaner(stores: Stores, repo: Repository) -> None:
+def leave_to_cleaner(stores: Stores, repo: RepositoryRecord) -> None:
     """Ensure that a cleaner finds the data that a run has written into a repository that was deleted in the
     meantime.
     """
@@ -66,7 +66,7 @@ def leave_to_cleaner(stores: Stores, repo: Repository) -> None:
             enter_for_cleaner(stores, repo)
 
 
-def _taken_over(stores: Stores, wanted: NewRepository) -> Held[Repository] | None:
+def _taken_over(stores: Stores, wanted: NewRepository) -> Held[RepositoryRecord] | None:
     """Take over the record that an earlier run has begun."""
     standing = repositories.find(stores.kv, wanted.id)
     if standing is None or standing.value.state is not RepositoryState.INITIAL or not standing.value.migrating:

@@ -13,7 +13,7 @@ from functools import partial
 
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.errors import Conflict, InvalidInput, PredicateFailed
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import Nonce, RepositoryId
 from graveler_core.model.protection import ProtectionRule, RequiredChecks, protection_rules, required_check_rules
 from graveler_core.records import access
@@ -26,12 +26,12 @@ def set_protection(
     stores: Stores,
     repo: RepositoryId,
     rules: Iterable[ProtectionRule],
-    expected: Callable[[Repository], bool] = lambda now: True,
-) -> Repository:
+    expected: Callable[[RepositoryRecord], bool] = lambda now: True,
+) -> RepositoryRecord:
     """Replace all rules. Raise `Conflict` if the record from which they are replaced is not the expected one."""
     checked = protection_rules(rules)
 
-    def replaced(now: Repository) -> dict[str, object]:
+    def replaced(now: RepositoryRecord) -> dict[str, object]:
         if not expected(now):
             raise Conflict(
                 f"protection of repository {repo!r}: the rules have changed; read them again, then repeat the change"
@@ -41,20 +41,20 @@ def set_protection(
     return change_settings(stores, repo, replaced)
 
 
-def protect(stores: Stores, repo: RepositoryId, rule: ProtectionRule) -> Repository:
+def protect(stores: Stores, repo: RepositoryId, rule: ProtectionRule) -> RepositoryRecord:
     """Add a rule, or replace the rule with the same pattern."""
 
-    def added(now: Repository) -> dict[str, object]:
+    def added(now: RepositoryRecord) -> dict[str, object]:
         kept = [known for known in now.protection if known.pattern != rule.pattern]
         return {"protection": protection_rules([*kept, rule])}
 
     return change_settings(stores, repo, added)
 
 
-def unprotect(stores: Stores, repo: RepositoryId, pattern: str) -> Repository:
+def unprotect(stores: Stores, repo: RepositoryId, pattern: str) -> RepositoryRecord:
     """Remove the rule with a pattern. Raises `InvalidInput` if there is none."""
 
-    def left(now: Repository) -> dict[str, object]:
+    def left(now: RepositoryRecord) -> dict[str, object]:
         kept = tuple(rule for rule in now.protection if rule.pattern != pattern)
         if len(kept) == len(now.protection):
             raise InvalidInput(f"pattern {pattern!r}: repository {repo!r} has no rule with it", pattern=pattern)
@@ -63,17 +63,17 @@ def unprotect(stores: Stores, repo: RepositoryId, pattern: str) -> Repository:
     return change_settings(stores, repo, left)
 
 
-def require_checks(stores: Stores, repo: RepositoryId, rule: RequiredChecks) -> Repository:
+def require_checks(stores: Stores, repo: RepositoryId, rule: RequiredChecks) -> RepositoryRecord:
     """Set the checks that a pattern of branches requires. A rule without checks removes the rule of the pattern."""
 
-    def changed(now: Repository) -> dict[str, object]:
+    def changed(now: RepositoryRecord) -> dict[str, object]:
         kept = [known for known in now.required_checks if known.pattern != rule.pattern]
         return {"required_checks": required_check_rules([*kept, rule])}
 
     return change_settings(stores, repo, changed)
 
 
-def set_read_only(stores: Stores, repo: RepositoryId, *, read_only: bool) -> Repository:
+def set_read_only(stores: Stores, repo: RepositoryId, *, read_only: bool) -> RepositoryRecord:
     """Make a repository read-only for its users, or writable again. Raises `InvalidInput` if the value is not a
     bool.
     """
@@ -83,8 +83,8 @@ def set_read_only(stores: Stores, repo: RepositoryId, *, read_only: bool) -> Rep
 
 
 def change_settings(
-    stores: Stores, repo: RepositoryId, change: Callable[[Repository], dict[str, object]]
-) -> Repository:
+    stores: Stores, repo: RepositoryId, change: Callable[[RepositoryRecord], dict[str, object]]
+) -> RepositoryRecord:
     """Swap the record of a repository for one with other settings.
 
     Args:
@@ -97,7 +97,7 @@ def change_settings(
     """
     where = keys.repository(repo)
 
-    def attempt() -> Repository | None:
+    def attempt() -> RepositoryRecord | None:
         held = repositories.find(stores.kv, repo)
         now = repositories.usable(repo, held)
         assert held is not None  # noqa: S101 - else it is not usable
@@ -113,5 +113,5 @@ def change_settings(
     return retry(stores, f"settings of repository {repo}", attempt)
 
 
-def _bears(nonce: Nonce, current: Repository) -> bool:
+def _bears(nonce: Nonce, current: RepositoryRecord) -> bool:
     return current.nonce == nonce

@@ -40,7 +40,7 @@ from graveler_core.errors import (
     PermissionDenied,
     PredicateFailed,
 )
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import CommitId, Nonce
 from graveler_core.model.tasks import KEPT, DumpTask, ImportTask, RestoreTask, Task, TaskState
 from graveler_core.records import access
@@ -58,7 +58,7 @@ may raise.
 """
 
 
-def begin(stores: Stores, repo: Repository, work: ImportTask | DumpTask | RestoreTask, user: str) -> Task:
+def begin(stores: Stores, repo: RepositoryRecord, work: ImportTask | DumpTask | RestoreTask, user: str) -> Task:
     """Create a task that nobody runs yet, and remove the records of tasks that ended long ago."""
     now = stores.clock.now()
     for id, held in access.scan(stores.kv, keys.tasks(repo)):
@@ -69,12 +69,12 @@ def begin(stores: Stores, repo: Repository, work: ImportTask | DumpTask | Restor
     return task
 
 
-def get(stores: Stores, repo: Repository, id: str) -> Task:
+def get(stores: Stores, repo: RepositoryRecord, id: str) -> Task:
     """Return a task. Raises `NotFound` if there is none with this id."""
     return _held(stores, repo, id).value
 
 
-def run(stores: Stores, repo: Repository, id: str, user: str, work: Work) -> Task:
+def run(stores: Stores, repo: RepositoryRecord, id: str, user: str, work: Work) -> Task:
     """Run a task to its end, unless another process runs it or it has ended. Return its record.
 
     Raises:
@@ -101,7 +101,7 @@ def run(stores: Stores, repo: Repository, id: str, user: str, work: Work) -> Tas
     return _change(stores, repo, id, done)
 
 
-def cancel(stores: Stores, repo: Repository, id: str, user: str) -> Task:
+def cancel(stores: Stores, repo: RepositoryRecord, id: str, user: str) -> Task:
     """Cancel a task.
 
     Raises:
@@ -125,7 +125,7 @@ def _failed(error: GravelerError, now: Task) -> dict[str, Any]:
     return {"state": TaskState.FAILED, "error": error.message}
 
 
-def _claim(stores: Stores, repo: Repository, id: str) -> Task | None:
+def _claim(stores: Stores, repo: RepositoryRecord, id: str) -> Task | None:
     """Claim a task that is free. Return `None` if it is not, or somebody else was faster."""
     held = _held(stores, repo, id)
     if not held.value.is_free(stores.clock.now()):
@@ -152,7 +152,7 @@ class _Listed:
 
 
 @contextmanager
-def _renewing(stores: Stores, repo: Repository, claimed: Task, listed: _Listed) -> Iterator[None]:
+def _renewing(stores: Stores, repo: RepositoryRecord, claimed: Task, listed: _Listed) -> Iterator[None]:
     """Renew a task from a thread inside the `with` statement."""
     over = threading.Event()
 
@@ -176,7 +176,7 @@ def _renewing(stores: Stores, repo: Repository, claimed: Task, listed: _Listed) 
         thread.join()
 
 
-def _change(stores: Stores, repo: Repository, id: str, change: Callable[[Task], dict[str, Any]]) -> Task:
+def _change(stores: Stores, repo: RepositoryRecord, id: str, change: Callable[[Task], dict[str, Any]]) -> Task:
     """Change a record, whatever it is now."""
 
     def attempt() -> Task | None:
@@ -192,14 +192,14 @@ def _change(stores: Stores, repo: Repository, id: str, change: Callable[[Task], 
     return retry(stores, f"task {id}", attempt)
 
 
-def _swap(stores: Stores, repo: Repository, held: Held[Task], update: dict[str, Any]) -> Task:
+def _swap(stores: Stores, repo: RepositoryRecord, held: Held[Task], update: dict[str, Any]) -> Task:
     nonce = Nonce(stores.ids.fresh())
     record = held.value.model_copy(update={**update, "nonce": nonce})
     where = keys.tasks(repo).at(record.id)
     return access.replace(stores.kv, where, held, record, mine=lambda now: now.nonce == nonce).value
 
 
-def _held(stores: Stores, repo: Repository, id: str) -> Held[Task]:
+def _held(stores: Stores, repo: RepositoryRecord, id: str) -> Held[Task]:
     if not (id.isascii() and id.isalnum()):
         raise InvalidInput(f"task {id!r}: is not an id of a task")
     held = access.read(stores.kv, keys.tasks(repo).at(id))

@@ -23,7 +23,7 @@ from contextlib import suppress
 
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.errors import Conflict, GravelerError, Kind, NotFound, NotUnique, PredicateFailed
-from graveler_core.model.entities import DeletedRepository, DeletedState, Repository, RepositoryState
+from graveler_core.model.entities import DeletedRepository, DeletedState, RepositoryRecord, RepositoryState
 from graveler_core.model.ids import Nonce, RepositoryId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -46,7 +46,7 @@ def deleted_repositories(stores: Stores, prefix: str = "", after: str = "") -> I
     return (held.value for _, held in access.scan(stores.kv, keys.DELETED_REPOSITORIES, prefix=prefix, after=after))
 
 
-def undelete_repository(stores: Stores, name: RepositoryId, uid: str | None = None) -> Repository:
+def undelete_repository(stores: Stores, name: RepositoryId, uid: str | None = None) -> RepositoryRecord:
     """Restore a deleted repository under its name, with everything that was staged on it.
 
     Args:
@@ -61,7 +61,7 @@ def undelete_repository(stores: Stores, name: RepositoryId, uid: str | None = No
         OutcomeUnknown: It may be restored. Check, or try again after two minutes.
     """
 
-    def attempt() -> Repository | None:
+    def attempt() -> RepositoryRecord | None:
         entry = _chosen(stores, name, uid)
         claimed = _entered(stores, entry, DeletedState.RESTORING)
         return None if claimed is None else _restored(stores, claimed, entry)
@@ -69,7 +69,7 @@ def undelete_repository(stores: Stores, name: RepositoryId, uid: str | None = No
     return retry(stores, f"restoration of repository {name}", attempt)
 
 
-def _restored(stores: Stores, claimed: Entry, before: Entry) -> Repository:
+def _restored(stores: Stores, claimed: Entry, before: Entry) -> RepositoryRecord:
     """Return the repository, active. On failure, its entry is restored."""
     try:
         _still_whole(stores, claimed.value.repository)
@@ -119,7 +119,7 @@ def _entered(stores: Stores, held: Entry, state: DeletedState) -> Entry | None:
     return None
 
 
-def _still_whole(stores: Stores, repo: Repository) -> None:
+def _still_whole(stores: Stores, repo: RepositoryRecord) -> None:
     """Check that nothing is missing, and renew the claim of the namespace."""
     if not repo.bare and access.read(stores.kv, keys.branch(repo, repo.default_branch)) is None:
         raise _missing(repo, f"its default branch {repo.default_branch!r} is gone")
@@ -141,12 +141,12 @@ def _is_taken(_: DeletedRepository) -> bool:
     return True
 
 
-def _is_claimed(stores: Stores, repo: Repository) -> bool:
+def _is_claimed(stores: Stores, repo: RepositoryRecord) -> bool:
     claim = access.read(stores.kv, keys.namespace_claim(repo.storage_namespace))
     return claim is not None and claim.value.owner == repo.uid
 
 
-def _initial(stores: Stores, repo: Repository) -> Held[Repository]:
+def _initial(stores: Stores, repo: RepositoryRecord) -> Held[RepositoryRecord]:
     """Take the name, or the record of this repository that a deletion or a failed restoration left there.
 
     That record is never removed first: the entry may be gone by now, and then no other record names the repository.
@@ -154,7 +154,7 @@ def _initial(stores: Stores, repo: Repository) -> Held[Repository]:
     where = keys.repository(repo.id)
     record = repositories.enter(repo, RepositoryState.INITIAL, stores.clock, stores.ids)
 
-    def attempt() -> Held[Repository] | None:
+    def attempt() -> Held[RepositoryRecord] | None:
         standing = access.read(stores.kv, where)
         if standing is not None and (standing.value.uid != repo.uid or standing.value.state is RepositoryState.ACTIVE):
             raise NotUnique(
@@ -185,11 +185,11 @@ def _not_found(name: RepositoryId, found: list[Entry], uid: str | None) -> NotFo
     return NotFound(f"repository {which} {why}", kind=Kind.RepositoryNotFound, repository=name)
 
 
-def _missing(repo: Repository, why: str) -> NotFound:
+def _missing(repo: RepositoryRecord, why: str) -> NotFound:
     return NotFound(
         f"repository {repo.id!r} cannot be restored: {why}", kind=Kind.RepositoryNotFound, repository=repo.id
     )
 
 
-def _lost(repo: Repository, what: str) -> Conflict:
+def _lost(repo: RepositoryRecord, what: str) -> Conflict:
     return Conflict(f"repository {repo.id!r} {what}", kind=Kind.LostRace, repository=repo.id)

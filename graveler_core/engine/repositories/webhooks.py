@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from graveler_core.engine.repositories.protection import change_settings
 from graveler_core.errors import Kind, NotFound
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import RepositoryId
 from graveler_core.model.webhooks import Webhook, webhooks
 from graveler_core.stores import Stores
 
 
-def set_webhook(stores: Stores, repo: RepositoryId, hook: Webhook) -> Repository:
+def set_webhook(stores: Stores, repo: RepositoryId, hook: Webhook) -> RepositoryRecord:
     """Add a webhook, or replace the webhook with the same name."""
 
-    def added(now: Repository) -> dict[str, object]:
+    def added(now: RepositoryRecord) -> dict[str, object]:
         return {"webhooks": webhooks([*(known for known in now.webhooks if known.name != hook.name), hook])}
 
     return change_settings(stores, repo, added)
 
 
-def remove_webhook(stores: Stores, repo: RepositoryId, name: str) -> Repository:
+def remove_webhook(stores: Stores, repo: RepositoryId, name: str) -> RepositoryRecord:
     """Remove the webhook with a name. Raises `NotFound` (`HookNotFound`) if there is none."""
 
-    def left(now: Repository) -> dict[str, object]:
+    def left(now: RepositoryRecord) -> dict[str, object]:
         kept = tuple(hook for hook in now.webhooks if hook.name != name)
         if len(kept) == len(now.webhooks):
             raise hook_missing(repo, name)

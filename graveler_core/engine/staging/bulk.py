@@ -54,7 +54,7 @@ from graveler_core.engine.staging.kept_content import require_kept_rows
 from graveler_core.engine.staging.partitioned_layer import write_partitions
 from graveler_core.errors import GravelerError, Kind, SlowDown
 from graveler_core.model.changes import Written
-from graveler_core.model.entities import Cleanup, Repository
+from graveler_core.model.entities import Cleanup, RepositoryRecord
 from graveler_core.model.entry import TOMBSTONE
 from graveler_core.model.ids import BranchId, LayerId, RepositoryId
 from graveler_core.model.layers import MAX_LAYERS, Layer, PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
@@ -153,7 +153,7 @@ def _push(
     repo: RepositoryId,
     branch: BranchId,
     wanted: _Wanted,
-    made: tuple[Repository, _Built] | None = None,
+    made: tuple[RepositoryRecord, _Built] | None = None,
 ) -> _Built:
     """Add a layer to a branch: one that was built earlier for a repository record, or one that is built now."""
 
@@ -175,7 +175,7 @@ def _push(
     return retry(stores, f"bulk write on {repo}/{branch}", attempt)
 
 
-def _is_outdated(stores: Stores, built: Repository) -> bool:
+def _is_outdated(stores: Stores, built: RepositoryRecord) -> bool:
     """Return `True` if the repository that a layer was built for was replaced, or has marked content for an erasure
     since. The record is read again, because the one that was read with the branch may be older than the branch.
     """

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graveler_core.errors import Conflict, CorruptData, Kind
-from graveler_core.model.entities import ClaimState, Repository
+from graveler_core.model.entities import ClaimState, RepositoryRecord
 from graveler_core.model.entry import AddressType, Entry
 from graveler_core.model.ids import RepositoryId, RepositoryUid
 from graveler_core.objects import condemned
@@ -34,7 +34,7 @@ from graveler_core.refs.namespace_owners import owners_of_directories
 from graveler_core.stores import Stores
 
 
-def require_kept(stores: Stores, repo: Repository, entries: Iterable[Entry], *, swaps: bool) -> None:
+def require_kept(stores: Stores, repo: RepositoryRecord, entries: Iterable[Entry], *, swaps: bool) -> None:
     """Refuse entries whose content is condemned or erased.
 
     Relative addresses take one round trip once the repository has condemned content, one once it has erased content,
@@ -59,7 +59,7 @@ def require_kept(stores: Stores, repo: Repository, entries: Iterable[Entry], *, 
         _require(stores, repo, pa.array(own, pa.string()), pa.array(full, pa.string()), swaps=swaps)
 
 
-def require_kept_rows(stores: Stores, repo: Repository, rows: pa.Table, *, swaps: bool = True) -> None:
+def require_kept_rows(stores: Stores, repo: RepositoryRecord, rows: pa.Table, *, swaps: bool = True) -> None:
     """Refuse rows whose content is condemned or erased, as `require_kept`.
 
     Args:
@@ -78,7 +78,7 @@ def require_kept_rows(stores: Stores, repo: Repository, rows: pa.Table, *, swaps
         _require(stores, repo, own, full, swaps=swaps)
 
 
-def _require(stores: Stores, repo: Repository, own: pa.StringArray, full: pa.StringArray, *, swaps: bool) -> None:
+def _require(stores: Stores, repo: RepositoryRecord, own: pa.StringArray, full: pa.StringArray, *, swaps: bool) -> None:
     """Refuse relative and full addresses."""
     if len(own) and repo.addresses_checked:
         _require_in(stores, repo.id, repo.uid, repo.storage_namespace, pc.unique(own))
@@ -104,7 +104,7 @@ def _require(stores: Stores, repo: Repository, own: pa.StringArray, full: pa.Str
         _require_not_erased(stores, claim.repository, claim.owner, relative)
 
 
-def _has_erased(stores: Stores, repo: Repository) -> bool:
+def _has_erased(stores: Stores, repo: RepositoryRecord) -> bool:
     """Read the repository record again. Return `True` if there may be marks."""
     held = repositories.find(stores.kv, repo.id)
     return held is None or held.value.uid != repo.uid or held.value.erasures > 0

@@ -31,7 +31,7 @@ from graveler_core.engine.protocol.registers import fresh
 from graveler_core.engine.protocol.restrictions import require_permitted
 from graveler_core.engine.staging.content import PART_BYTES, Content, upload
 from graveler_core.errors import InvalidInput, Kind, NotFound
-from graveler_core.model.entities import Repository, UploadPart, UploadState, UploadTarget
+from graveler_core.model.entities import RepositoryRecord, UploadPart, UploadState, UploadTarget
 from graveler_core.model.entry import AddressType, Entry
 from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.model.multipart import MultipartUpload, UploadedPart
@@ -198,7 +198,7 @@ def end(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, id: str
     uploads.give_up([id])
 
 
-def standing(stores: Stores, repository: Repository) -> Iterator[MultipartUpload]:
+def standing(stores: Stores, repository: RepositoryRecord) -> Iterator[MultipartUpload]:
     """Yield the uploads in parts that have not ended, in no order."""
     for id, held in _uploads(stores, repository).standing():
         target = held.value.target
@@ -227,7 +227,7 @@ def _require_number(number: int) -> None:
         raise InvalidInput(f"part number {number}: must be from 1 to {MAX_PARTS:,}")
 
 
-def _uploads(stores: Stores, repository: Repository) -> Uploads:
+def _uploads(stores: Stores, repository: RepositoryRecord) -> Uploads:
     blobs = stores.blobs.at(repository.storage_namespace)
     return Uploads(stores.kv, blobs, repository, stores.clock, stores.ids)
 

@@ -38,7 +38,7 @@ from graveler_core.codec.row_name import row_path
 from graveler_core.engine.staging.kept_content import require_kept_rows
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.changes import Written
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.entry import TOMBSTONE
 from graveler_core.model.ids import LayerId
 from graveler_core.segments.sorted_keys import KEY
@@ -54,7 +54,7 @@ class LayerPartition:
     removals: int
 
 
-def write_partitions(stores: Stores, repo: Repository, layer: LayerId, rows: SortedRows) -> Written:
+def write_partitions(stores: Stores, repo: RepositoryRecord, layer: LayerId, rows: SortedRows) -> Written:
     """Write the rows as a layer that has a cleanup record and that no branch lists yet.
 
     Raises:
@@ -76,7 +76,7 @@ def write_partitions(stores: Stores, repo: Repository, layer: LayerId, rows: Sor
 
 
 def write_partition(
-    repo: Repository, layer: LayerId, stores: Stores, batches: Iterator[pa.RecordBatch]
+    repo: RepositoryRecord, layer: LayerId, stores: Stores, batches: Iterator[pa.RecordBatch]
 ) -> LayerPartition:
     """Check the rows of a partition and write them, in a worker. Memory: the rows of one file."""
     blobs = stores.blobs.at(repo.storage_namespace)

@@ -22,7 +22,7 @@ from graveler_core.engine.protocol.registers import fresh
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.errors import InvalidInput, PredicateFailed
 from graveler_core.model.compaction import CompactionSettings, Counted, StagedCounts, Thresholds
-from graveler_core.model.entities import Branch, Repository, RepositoryState
+from graveler_core.model.entities import BranchRecord, RepositoryRecord, RepositoryState
 from graveler_core.model.entry import TOMBSTONE
 from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.model.layers import SealedToken, SegmentLayer
@@ -43,8 +43,8 @@ SCAN = "scan"
 class BranchPressure:
     """Staged changes of a branch, and the resulting pressure."""
 
-    repository: Repository
-    branch: Branch
+    repository: RepositoryRecord
+    branch: BranchRecord
     load: Load
     thresholds: Thresholds
     pressure: Pressure
@@ -104,7 +104,9 @@ def of_branch(stores: Stores, repo: RepositoryId, branch: BranchId) -> BranchPre
     return of_record(stores, now.repository, now.branch, settings_of(stores, now.repository))
 
 
-def of_record(stores: Stores, repository: Repository, branch: Branch, settings: CompactionSettings) -> BranchPressure:
+def of_record(
+    stores: Stores, repository: RepositoryRecord, branch: BranchRecord, settings: CompactionSettings
+) -> BranchPressure:
     """Return the pressure on a branch whose record was read, from its counters. Unlike a survey, this changes
     nothing.
     """
@@ -127,7 +129,7 @@ def recount(stores: Stores, repo: RepositoryId, branch: BranchId) -> BranchPress
     return of_branch(stores, repo, branch)
 
 
-def counted_in(stores: Stores, repository: Repository, branch: BranchId) -> dict[str, int]:
+def counted_in(stores: Stores, repository: RepositoryRecord, branch: BranchId) -> dict[str, int]:
     """Return the counted number of records in the layers of a branch, by layer id."""
     found: dict[str, dict[str, StagedCounts]] = {}
     for name, held in access.scan(stores.kv, keys.COUNTS, prefix=keys.counts_of_branch(repository.id, branch)):
@@ -136,14 +138,14 @@ def counted_in(stores: Stores, repository: Repository, branch: BranchId) -> dict
     return {layer: _total(counters).writes for layer, counters in found.items()}
 
 
-def settings_of(stores: Stores, repository: Repository) -> CompactionSettings:
+def settings_of(stores: Stores, repository: RepositoryRecord) -> CompactionSettings:
     """Return the thresholds of a repository."""
     held = access.read(stores.kv, keys.compaction_settings(repository))
     return CompactionSettings(thresholds=Thresholds()) if held is None else held.value
 
 
 def set_thresholds(
-    stores: Stores, repository: Repository, thresholds: Thresholds | None, branch: BranchId | None = None
+    stores: Stores, repository: RepositoryRecord, thresholds: Thresholds | None, branch: BranchId | None = None
 ) -> CompactionSettings:
     """Set the thresholds of a repository or of one of its branches. `None` removes them.
 
@@ -177,7 +179,9 @@ def _counters(repo: RepositoryId, branch: BranchId, rows: Iterator[tuple[str, He
     return _Counters(repo, branch, {name: held.value for name, held in rows})
 
 
-def _looked_up(stores: Stores, prefix: str, after: str) -> Iterator[tuple[_Counters, Repository | None, Branch | None]]:
+def _looked_up(
+    stores: Stores, prefix: str, after: str
+) -> Iterator[tuple[_Counters, RepositoryRecord | None, BranchRecord | None]]:
     """Yield the branches that counters name, with their repository and branch records. The records are read after the
     counters.
     """
@@ -196,13 +200,13 @@ def _looked_up(stores: Stores, prefix: str, after: str) -> Iterator[tuple[_Count
             yield found, repositories.get(found.repository), None if branch is None else branch.value
 
 
-def _repositories(stores: Stores, names: set[RepositoryId]) -> dict[RepositoryId, Repository]:
+def _repositories(stores: Stores, names: set[RepositoryId]) -> dict[RepositoryId, RepositoryRecord]:
     found = access.read_many(stores.kv, [keys.repository(name) for name in sorted(names)])
     held = [repository.value for repository in found if repository is not None]
     return {repository.id: repository for repository in held if repository.state is RepositoryState.ACTIVE}
 
 
-def _ended(found: _Counters, repository: Repository | None, branch: Branch | None) -> list[str]:
+def _ended(found: _Counters, repository: RepositoryRecord | None, branch: BranchRecord | None) -> list[str]:
     """Remove the counters whose layer the branch no longer lists, and return their names. The branch was read after
     them.
     """
@@ -218,7 +222,7 @@ def _ended(found: _Counters, repository: Repository | None, branch: Branch | Non
 
 
 def _pressure(
-    stores: Stores, repository: Repository, branch: Branch, found: _Counters, settings: CompactionSettings
+    stores: Stores, repository: RepositoryRecord, branch: BranchRecord, found: _Counters, settings: CompactionSettings
 ) -> BranchPressure:
     layers = layers_of(branch)
     counters = [

@@ -31,7 +31,7 @@ from graveler_core.engine.staging.content import Content, upload
 from graveler_core.engine.staging.kept_content import require_kept
 from graveler_core.errors import GravelerError, Kind, NotFound, OutcomeUnknown, SlowDown, Unavailable
 from graveler_core.kv.bulk import set_many
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.entry import AddressType, Entry
 from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.model.names import path_key
@@ -119,7 +119,7 @@ def upload_entry(  # noqa: PLR0913 - the branch, and the entry
     return normalise_record(path, uploaded(stores, registers.repository, content))[0]
 
 
-def uploaded(stores: Stores, repository: Repository, content: Content) -> Entry:
+def uploaded(stores: Stores, repository: RepositoryRecord, content: Content) -> Entry:
     """Upload content below the storage namespace of a repository. Return its entry."""
     if not content.repeatable():
         if content.failure is not None:

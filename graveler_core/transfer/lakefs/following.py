@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from graveler_core.errors import Conflict, DirtyBranch, NotUnique, PermissionDenied
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import BranchId, CommitId, RepositoryId, TagId
 from graveler_core.refs.branches import list_branches, list_tags
 from graveler_core.stores import Stores
@@ -24,7 +24,7 @@ class Following:
     """Branches and tags of an active repository that follow those of lakeFS."""
 
     stores: Stores
-    repository: Repository
+    repository: RepositoryRecord
     flows: ReferenceFlows
     ours: Collection[CommitId]
     """Commits that migrations have written."""

@@ -28,7 +28,7 @@ import pyarrow as pa
 
 from graveler_core.errors import Conflict, CorruptData, GravelerError, InvalidInput, Kind
 from graveler_core.model.address import namespace
-from graveler_core.model.entities import Repository, RepositoryState
+from graveler_core.model.entities import RepositoryRecord, RepositoryState
 from graveler_core.model.ids import BranchId, CommitId
 from graveler_core.refs import repositories
 from graveler_core.refs.branches import get_branch
@@ -140,7 +140,7 @@ class _Migration:
         )
 
     def _followed(
-        self, repo: Repository, references: LakefsReferences, new: list[str], made: dict[str, CommitId]
+        self, repo: RepositoryRecord, references: LakefsReferences, new: list[str], made: dict[str, CommitId]
     ) -> tuple[MigratedReferences, MigratedReferences]:
         def require() -> None:
             now = repositories.get(self.stores.kv, self.stores.clock, self.stores.ids, repo.id)
@@ -156,7 +156,7 @@ class _Migration:
 
     def _commits(
         self,
-        repo: Repository,
+        repo: RepositoryRecord,
         references: LakefsReferences,
         new: list[str],
         made: dict[str, CommitId],

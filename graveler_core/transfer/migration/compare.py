@@ -20,7 +20,7 @@ from graveler_core.committed.index.diff import diff
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.errors import CorruptData
 from graveler_core.kv.bulk import get_many
-from graveler_core.model.entities import Branch, Commit, Repository, RepositoryState, Tag
+from graveler_core.model.entities import BranchRecord, Commit, RepositoryRecord, RepositoryState, Tag
 from graveler_core.model.ids import CommitId
 from graveler_core.model.index import Index
 from graveler_core.model.migration import ORIGIN
@@ -105,7 +105,7 @@ class _Pair:
     stores: Stores
     snapshot: SourceSnapshot
     there: SourceRepository
-    here: Repository
+    here: RepositoryRecord
     contents: bool
     progress: Progress
     made: dict[str, CommitId] = field(default_factory=dict)
@@ -206,7 +206,7 @@ class _Pair:
         entity: MigratedEntity,
         rows: Iterator[Row],
         read: Callable[[Row], N],
-        held: Iterator[Branch] | Iterator[Tag],
+        held: Iterator[BranchRecord] | Iterator[Tag],
         inside: Callable[[N, Any], Iterator[MigrationDifference]],
     ) -> Iterator[MigrationDifference]:
         """Yield differences of branches or tags, and of what they contain."""
@@ -228,7 +228,7 @@ class _Pair:
         for name in here:
             yield self._difference(entity, name, Differs.SURPLUS)
 
-    def _staged(self, there: SourceBranch, here: Branch) -> Iterator[MigrationDifference]:
+    def _staged(self, there: SourceBranch, here: BranchRecord) -> Iterator[MigrationDifference]:
         """Yield differences of the staged records of a branch, read as two sorted streams."""
         broken: list[MigrationDifference] = []
 

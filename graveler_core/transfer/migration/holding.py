@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import NoReturn
 
 from graveler_core.errors import Conflict, Kind, PredicateFailed
-from graveler_core.model.entities import Repository, RepositoryState
+from graveler_core.model.entities import RepositoryRecord, RepositoryState
 from graveler_core.model.ids import Nonce
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -28,10 +28,10 @@ class Holding:
     """Repository in the state `initial` that this run migrates into."""
 
     stores: Stores
-    held: Held[Repository]
+    held: Held[RepositoryRecord]
 
     @property
-    def repository(self) -> Repository:
+    def repository(self) -> RepositoryRecord:
         """Its record."""
         return self.held.value
 
@@ -48,7 +48,7 @@ class Holding:
             nonce = Nonce(self.stores.ids.fresh())
             self._swap(self.repository.model_copy(update={"nonce": nonce, "since": self.stores.clock.now()}))
 
-    def end(self, state: RepositoryState = RepositoryState.ACTIVE) -> Repository:
+    def end(self, state: RepositoryState = RepositoryState.ACTIVE) -> RepositoryRecord:
         """End the migration and make the repository visible, as active or incomplete. Raises the same errors as
         `require`.
         """
@@ -57,7 +57,7 @@ class Holding:
         self.stores.registers.forget_all(self.repository.id)
         return self.repository
 
-    def _swap(self, record: Repository) -> None:
+    def _swap(self, record: RepositoryRecord) -> None:
         try:
             self.held = access.replace(self.stores.kv, keys.repository(record.id), self.held, record)
         except PredicateFailed:

@@ -31,7 +31,7 @@ from graveler_core.errors import (
     NotFound,
     NotUnique,
 )
-from graveler_core.model.entities import Repository, RepositoryState
+from graveler_core.model.entities import RepositoryRecord, RepositoryState
 from graveler_core.model.ids import BranchId, CommitId, Nonce, RepositoryId, RepositoryUid
 from graveler_core.model.names import repository_id
 from graveler_core.records import access
@@ -71,8 +71,8 @@ class NewMigration:
 class Lifecycle:
     """Functions of the engine that a migration needs."""
 
-    begin: Callable[[NewMigration], Held[Repository]]
-    leave: Callable[[Repository], None]
+    begin: Callable[[NewMigration], Held[RepositoryRecord]]
+    leave: Callable[[RepositoryRecord], None]
     """Called with a repository that may have been deleted during its migration."""
 
 
@@ -138,9 +138,9 @@ def chosen(snapshot: SourceSnapshot, names: Collection[str]) -> Iterator[Row]:
     return (row for row in rows if not names or row[0] in names)
 
 
-def prospective(stores: Stores, found: SourceRepository, boundary_seed: int) -> Repository:
+def prospective(stores: Stores, found: SourceRepository, boundary_seed: int) -> RepositoryRecord:
     """Return a record for a repository that does not exist yet, with which its trees can be read."""
-    return Repository(
+    return RepositoryRecord(
         id=found.id,
         uid=RepositoryUid(""),
         storage_namespace=found.storage_namespace,
@@ -153,7 +153,7 @@ def prospective(stores: Stores, found: SourceRepository, boundary_seed: int) -> 
     )
 
 
-def for_reading(stores: Stores, repo: Repository) -> Indexes:
+def for_reading(stores: Stores, repo: RepositoryRecord) -> Indexes:
     """Return indexes of a repository in which the empty tree can be read. They do not use the shared cache.
 
     The shared cache may contain files that no longer exist or that are in another namespace.
@@ -219,7 +219,7 @@ class _Repository:
         result = Result.WOULD_MIGRATE if self.plan.dry_run else Result.MIGRATED
         return MigrationOutcome(repository.id, result, found.amounts, resumed)
 
-    def _require_migrated(self, standing: Held[Repository], state: str) -> None:
+    def _require_migrated(self, standing: Held[RepositoryRecord], state: str) -> None:
         """Check that an existing repository was migrated from this state of the source."""
         name = standing.value.id
         if standing.value.state is RepositoryState.DELETING:
@@ -269,7 +269,7 @@ def _several(names: Collection[str]) -> Collection[str]:
     return names
 
 
-def _is_begun(repo: Repository) -> bool:
+def _is_begun(repo: RepositoryRecord) -> bool:
     return repo.state is RepositoryState.INITIAL and bool(repo.migrating)
 
 

@@ -24,7 +24,7 @@ import pyarrow as pa
 from graveler_core.codec.elements import ElementAction, encode_elements
 from graveler_core.committed.index.layer import as_elements
 from graveler_core.errors import GravelerError
-from graveler_core.model.entities import Repository, RepositoryState
+from graveler_core.model.entities import RepositoryRecord, RepositoryState
 from graveler_core.model.ids import BranchId, CommitId, Nonce, TagId
 from graveler_core.model.repository_metadata import RepositoryMetadata, repository_metadata
 from graveler_core.objects.incomplete_commits import (
@@ -174,7 +174,7 @@ class _Import:
                 batches.put(*incomplete_writes(holding.repository, said))
         batches.flush()
 
-    def _metadata(self, repo: Repository) -> None:
+    def _metadata(self, repo: RepositoryRecord) -> None:
         values = self._values()
         if values:
             record = RepositoryMetadata(values=repository_metadata(values), nonce=Nonce(self.stores.ids.fresh()))
@@ -207,6 +207,6 @@ def changes_of(commit: NessieCommit, contents: NessieContents) -> pa.Table:
         raise BrokenValueError(f"commit {commit.id}: {e}") from e
 
 
-def contents_of(stores: Stores, repo: Repository, export: NessieExport) -> NessieContents:
+def contents_of(stores: Stores, repo: RepositoryRecord, export: NessieExport) -> NessieContents:
     """Return the conversion of the contents of an export to entries of a repository."""
     return NessieContents(export.version, export.own, stores.blobs.at(repo.storage_namespace))

@@ -22,7 +22,7 @@ from graveler_core.committed.diff import STATES, Differences
 from graveler_core.committed.index.diff import diff
 from graveler_core.errors import Kind, NotUnique
 from graveler_core.model.address import namespace
-from graveler_core.model.entities import Commit, Repository
+from graveler_core.model.entities import Commit, RepositoryRecord
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import CommitId
 from graveler_core.objects.commits import read_commit, read_commits
@@ -63,7 +63,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def export_nessie(
-    stores: Stores, repo: Repository, uri: str, *, directory: bool = False, progress: Progress = lambda more: None
+    stores: Stores, repo: RepositoryRecord, uri: str, *, directory: bool = False, progress: Progress = lambda more: None
 ) -> NessieExported:
     """Export a repository.
 
@@ -126,7 +126,7 @@ class _Sequence:
 @dataclass(frozen=True, slots=True)
 class _Writing:
     stores: Stores
-    repository: Repository
+    repository: RepositoryRecord
     files: NewFiles
     uri: str
     progress: Progress

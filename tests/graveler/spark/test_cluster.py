@@ -21,7 +21,7 @@ from graveler.spark.connection import Connection
 from graveler.spark.environment_errors import NOT_INSTALLED
 from graveler.spark.worker import ITEMS, outcomes
 from graveler_core.errors import Conflict, InvalidInput, Kind, Unavailable
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.refs.repositories import active
 from tests.graveler.spark import toy_work
 
@@ -171,6 +171,6 @@ def test_a_worker_takes_several_items_too(connection: Connection) -> None:
     assert made["ordinal"].to_pylist() == [0, 1, 2]
 
 
-def repository(connection: Connection) -> Repository:
+def repository(connection: Connection) -> RepositoryRecord:
     with connection.connect() as here:
         return next(active(here._stores.kv))

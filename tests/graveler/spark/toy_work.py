@@ -15,7 +15,7 @@ from pyspark import TaskContext
 from graveler_core.blobs.port import LISTED
 from graveler_core.errors import Conflict, Kind, NotFound
 from graveler_core.facade.graveler import Graveler
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.stores import Stores
 
 T = TypeVar("T")
@@ -79,7 +79,7 @@ def head_of_main(stores: Stores, item: str) -> tuple[int, str]:
     return os.getpid(), Graveler(stores).repository(item).commit("main").id
 
 
-def blob_in(repository: Repository, stores: Stores, item: int) -> bytes:
+def blob_in(repository: RepositoryRecord, stores: Stores, item: int) -> bytes:
     """Writes a blob into a repository's namespace, and reads it."""
     blobs = stores.blobs.at(repository.storage_namespace)
     blobs.create(f"data/{item}", bytes([item]))

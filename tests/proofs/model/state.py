@@ -55,7 +55,7 @@ class Commit:
 
 
 class Record:
-    """A branch record, with the fields of `model.entities.Branch` that the rules speak of. Never changed in place."""
+    """A branch record: the fields of `model.entities.BranchRecord` that the rules name. Never changed in place."""
 
     __slots__ = ("commit_id", "compacted_metarange", "epoch", "sealed_tokens", "staging_token", "uid")
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from graveler_core.engine.protocol.install import InstallDecision, InstallVerdict, decide
-from graveler_core.model.entities import Branch
+from graveler_core.model.entities import BranchRecord
 from graveler_core.model.ids import BranchId, BranchUid, CommitId, MetarangeId, StagingToken
 from graveler_core.model.layers import Layer
 from tests.proofs.model.flows import install_rules
@@ -15,9 +15,9 @@ from tests.proofs.model.schedule import violation
 from tests.proofs.model.state import Record
 
 
-def _real(record: Record) -> Branch:
+def _real(record: Record) -> BranchRecord:
     compacted = record.compacted_metarange
-    return Branch(
+    return BranchRecord(
         id=BranchId("main"),
         uid=BranchUid(str(record.uid)),
         epoch=record.epoch,

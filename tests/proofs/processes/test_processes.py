@@ -13,7 +13,7 @@ import pytest
 from graveler_core.blobs.open import OpenedBlobs
 from graveler_core.facade.graveler import Graveler
 from graveler_core.kv import open_store
-from graveler_core.model.entities import Branch, Repository
+from graveler_core.model.entities import BranchRecord, RepositoryRecord
 from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.objects.commits import CommitCache, StoredCommit, read_commit
 from graveler_core.records import layout as keys
@@ -100,12 +100,12 @@ def chain_of(stores: Stores, name: str = "main") -> list[StoredCommit]:
     return list(_chain(stores, record, get_branch(stores.kv, record, BranchId(name)).value))
 
 
-def _records(stores: Stores) -> tuple[Repository, Branch]:
+def _records(stores: Stores) -> tuple[RepositoryRecord, BranchRecord]:
     record = repositories.get(stores.kv, stores.clock, stores.ids, RepositoryId("repo"))
     return record, get_branch(stores.kv, record, record.default_branch).value
 
 
-def _chain(stores: Stores, record: Repository, branch: Branch) -> Iterator[StoredCommit]:
+def _chain(stores: Stores, record: RepositoryRecord, branch: BranchRecord) -> Iterator[StoredCommit]:
     commit = read_commit(stores.kv, CommitCache(), record, branch.commit_id)
     while True:
         yield commit

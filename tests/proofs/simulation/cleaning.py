@@ -16,7 +16,7 @@ from graveler_core.engine.cleaning import CleaningPlan, clean
 from graveler_core.engine.repositories import deletion
 from graveler_core.engine.repositories import undeletion as undelete
 from graveler_core.kv.backends.memory import MemoryStore
-from graveler_core.model.entities import Branch, Repository, RepositoryState
+from graveler_core.model.entities import BranchRecord, RepositoryRecord, RepositoryState
 from graveler_core.model.layers import Layer
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -119,7 +119,7 @@ def violations(world: World, history: History, observer: Observer, registers: Re
         yield from _garbage(world, active)
 
 
-def _garbage(world: World, active: list[Repository]) -> Iterator[str]:
+def _garbage(world: World, active: list[RepositoryRecord]) -> Iterator[str]:
     """Rows and files that belong to no active repository, or to no layer of one."""
     assert isinstance(world.kv, MemoryStore)
     listed = {layer.id for repo in active for layer in _layers(world, repo)}
@@ -140,10 +140,10 @@ def _garbage(world: World, active: list[Repository]) -> Iterator[str]:
                 yield f"{LEFT}: the record of layer {layer_id}"
 
 
-def _layers(world: World, repo: Repository) -> Iterator[Layer]:
+def _layers(world: World, repo: RepositoryRecord) -> Iterator[Layer]:
     folder = keys.branches(repo)
     for row in world.kv.scan(folder.partition, prefix=folder.prefix):
-        yield from layers(decode(Branch, row.value, "branch"))
+        yield from layers(decode(BranchRecord, row.value, "branch"))
 
 
 def _not_whole(history: History, observer: Observer, registers: Registers) -> Iterator[str]:

@@ -27,7 +27,7 @@ from graveler_core.gc.collection_plan import CollectionPlan
 from graveler_core.gc.collection_record import PREFIXES
 from graveler_core.gc.namespaces import empty_namespaces
 from graveler_core.gc.uploads import purge
-from graveler_core.model.entities import Repository, Tag
+from graveler_core.model.entities import RepositoryRecord, Tag
 from graveler_core.model.entry import AddressType, Entry
 from graveler_core.model.ids import BranchId, Nonce, RepositoryUid, TagId
 from graveler_core.model.retention import Retention, retention_rules
@@ -118,11 +118,11 @@ class Lake:
         flows = (one for one in history.operations if one.start <= self.passed and one.kind not in SLOW)
         return all(over(one, scheduler) <= step for one in flows)
 
-    def _active(self) -> Repository | None:
+    def _active(self) -> RepositoryRecord | None:
         repo = self.cast.observer.repo()
         return repo if repo is not None and repo.state == "active" else None
 
-    def _note(self, repo: Repository, address: str, size: int) -> _Known:
+    def _note(self, repo: RepositoryRecord, address: str, size: int) -> _Known:
         self.known.append(_Known(repo.storage_namespace, address, size, repo.uid))
         return self.known[-1]
 

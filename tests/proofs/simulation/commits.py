@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from graveler_core.committed.index.operations import operations_between
 from graveler_core.errors import Kind
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import CommitId
 from tests.proofs.simulation.cast import ASIDE, ERASURE
 from tests.proofs.simulation.history import History, Operation, Outcome
@@ -160,7 +160,7 @@ def _first_parents(observer: Observer, head: CommitId) -> list[CommitId]:
     return chain
 
 
-def _all_commits(observer: Observer) -> Iterator[tuple[Repository, CommitId]]:
+def _all_commits(observer: Observer) -> Iterator[tuple[RepositoryRecord, CommitId]]:
     seen: set[CommitId] = set()
     for head, (repo, _) in observer.heads.items():
         for commit in _first_parents(observer, head):

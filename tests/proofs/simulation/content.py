@@ -17,7 +17,7 @@ from graveler_core.codec.staged_record import decode_record
 from graveler_core.committed.index.scan import scan as scan_index
 from graveler_core.committed.scan import scan
 from graveler_core.errors import Kind
-from graveler_core.model.entities import Branch, Repository
+from graveler_core.model.entities import BranchRecord, RepositoryRecord
 from graveler_core.model.entry import AddressType, Entry
 from graveler_core.model.ids import CommitId
 from graveler_core.model.layers import SealedToken, SegmentLayer
@@ -74,12 +74,12 @@ class ContentJudge:
             for row in self.world.kv.scan(keys.branches(repo).partition, prefix=keys.branches(repo).prefix):
                 if row.value not in self._looked:
                     self._looked.add(row.value)
-                    self._reach(repo, self.records.decoded(Branch, row.value).commit_id)
+                    self._reach(repo, self.records.decoded(BranchRecord, row.value).commit_id)
 
     def all_have_ended(self, theme: str) -> None:
         """Look at the branch when all actors have ended."""
 
-    def forgotten(self) -> Callable[[Repository, Name], bool]:
+    def forgotten(self) -> Callable[[RepositoryRecord, Name], bool]:
         """Return the function that says whether an entry need not have content any more, because it was erased."""
         return lambda _repo, _name: False
 
@@ -95,7 +95,7 @@ class ContentJudge:
         found = self.named(seen=seen, expired=expired)
         return {name.uri: where for repo, name, where in found if not forgets(repo, name)}
 
-    def named(self, *, seen: bool = False, expired: bool = False) -> Iterator[tuple[Repository, Name, str]]:
+    def named(self, *, seen: bool = False, expired: bool = False) -> Iterator[tuple[RepositoryRecord, Name, str]]:
         """Yield all entries that name an object, with their repositories and what contains them. Arguments as for
         `names`.
         """
@@ -109,7 +109,7 @@ class ContentJudge:
                     for name in self._of_commit(repo, CommitId(id)):
                         yield repo, name, f"commit {id[:8]} of {repo.id}"
 
-    def staged(self, repo: Repository) -> Iterator[Name]:
+    def staged(self, repo: RepositoryRecord) -> Iterator[Name]:
         """Yield the names in the layers of all branches of a repository."""
         for _, branch in self.records.scan(keys.branches(repo)):
             yield from self._of_layers(repo, branch)
@@ -145,7 +145,7 @@ class ContentJudge:
                 step = self.world.scheduler.step
                 self.broken.append(f"at step {step}, {self.world.scheduler.current} deletes {at}, which {who} names")
 
-    def _repositories(self) -> Iterator[Repository]:
+    def _repositories(self) -> Iterator[RepositoryRecord]:
         """All that exist, and all that can be restored."""
         entries = [entry for _, entry in self.records.scan(keys.DELETED_REPOSITORIES)]
         lost = {entry.repository.uid for entry in entries if entry.emptying}
@@ -153,7 +153,7 @@ class ContentJudge:
         found += [entry.repository for entry in entries]
         return (repo for repo in {repo.uid: repo for repo in found}.values() if repo.uid not in lost)
 
-    def _expired(self, repo: Repository) -> frozenset[str]:
+    def _expired(self, repo: RepositoryRecord) -> frozenset[str]:
         """Commits that have expired."""
         record = self.observer.read(keys.collections(repo.id, repo.uid))
         if record is None or record.expired is None:
@@ -164,7 +164,7 @@ class ContentJudge:
             self._expiries[record.expired.id] = frozenset(found)
         return self._expiries[record.expired.id]
 
-    def _look_at_expired(self, repo: Repository) -> None:
+    def _look_at_expired(self, repo: RepositoryRecord) -> None:
         """A branch or tag names no commit that has expired: it kept it, or it was refused."""
         expired = self._expired(repo)
         if expired:
@@ -174,7 +174,7 @@ class ContentJudge:
                         self._told.add(name)
                         self.broken.append(f"at step {self.world.scheduler.step}, {name} names an expired commit")
 
-    def _reach(self, repo: Repository, head: CommitId) -> None:
+    def _reach(self, repo: RepositoryRecord, head: CommitId) -> None:
         ahead = [head]
         while ahead:
             commit = ahead.pop()
@@ -184,13 +184,13 @@ class ContentJudge:
                 self._seen.add(commit)
                 ahead += self.observer.header(repo, commit).parents
 
-    def _never_whole(self, repo: Repository, commit: CommitId) -> bool:
+    def _never_whole(self, repo: RepositoryRecord, commit: CommitId) -> bool:
         """Whether a commit is missing because a cleaner has emptied a repository that was about to be created."""
         now = self.observer.read(keys.repository(repo.id))
         gone = now is None or now.uid != repo.uid
         return gone and self.observer.read(keys.commit(repo, commit)) is None
 
-    def _of_layers(self, repo: Repository, branch: Branch) -> Iterator[Name]:
+    def _of_layers(self, repo: RepositoryRecord, branch: BranchRecord) -> Iterator[Name]:
         for layer in layers(branch):
             if isinstance(layer, SealedToken):
                 rows = self.world.kv.scan(keys.staging(layer.token), prefix=keys.STAGED)
@@ -200,18 +200,18 @@ class ContentJudge:
                 for table in segment_layer.scan(blobs, layer.id)[1]:
                     yield from _names(repo, entries(table))
 
-    def _of_branch(self, repo: Repository, branch: Branch) -> Iterator[Name]:
+    def _of_branch(self, repo: RepositoryRecord, branch: BranchRecord) -> Iterator[Name]:
         yield from self._of_layers(repo, branch)
         if branch.compacted_metarange is not None:
             yield from self._of_tree(repo, branch.compacted_metarange)
 
-    def _of_tree(self, repo: Repository, metarange: str) -> frozenset[Name]:
+    def _of_tree(self, repo: RepositoryRecord, metarange: str) -> frozenset[Name]:
         if metarange not in self._trees:
             pages = scan(self.observer.trees(repo), metarange)  # type: ignore[arg-type]
             self._trees[metarange] = frozenset(_names(repo, (one for page in pages for one in entries(page))))
         return self._trees[metarange]
 
-    def _of_commit(self, repo: Repository, commit: CommitId) -> frozenset[Name]:
+    def _of_commit(self, repo: RepositoryRecord, commit: CommitId) -> frozenset[Name]:
         if commit not in self._committed:
             pages = scan_index(self.observer.indexes(repo), self.observer.layout(repo, commit).index)
             self._committed[commit] = frozenset(_names(repo, (one for page in pages for one in entries(page))))
@@ -237,13 +237,13 @@ def _path(key: bytes) -> str:
     return key.removeprefix(keys.STAGED).decode()
 
 
-def uri_of(repo: Repository, entry: Entry) -> str:
+def uri_of(repo: RepositoryRecord, entry: Entry) -> str:
     """Return the URI of the object that an entry of a repository names."""
     own = entry.address_type is AddressType.RELATIVE
     return f"{repo.storage_namespace}/{entry.address}" if own else str(entry.address)
 
 
-def _names(repo: Repository, found: Iterable[Entry | None]) -> Iterator[Name]:
+def _names(repo: RepositoryRecord, found: Iterable[Entry | None]) -> Iterator[Name]:
     for entry in found:
         if entry is not None and entry.address is not None:
             yield Name(entry.path, entry.size, uri_of(repo, entry))

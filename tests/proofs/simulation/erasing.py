@@ -16,7 +16,7 @@ from graveler_core.erasure.flow import erase, erasures, resume
 from graveler_core.erasure.standing import ErasurePlan
 from graveler_core.errors import OutcomeUnknown, SlowDown, Unavailable
 from graveler_core.kv.store import Store
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.erasure import Erasure, ErasureRule, ErasureState
 from graveler_core.objects.erased import erased_contents
 from graveler_core.records import access
@@ -98,7 +98,7 @@ def erase_to_the_end(world: World, history: History) -> None:
     world.scheduler.step += 1
 
 
-def the_repository(kv: Store) -> Repository:
+def the_repository(kv: Store) -> RepositoryRecord:
     """The repository whose content is erased."""
     held = access.read(kv, keys.repository(REPO))
     assert held is not None
@@ -136,11 +136,11 @@ class ErasureJudge(ContentJudge):
             if not any(one.outcome in OPEN for one in self.history.operations if one.sets.get(path) == entry.size):
                 self.broken.append(f"{path} shows {uri}, which was erased by {erasures_of[0].rule}")
 
-    def forgotten(self) -> Callable[[Repository, Name], bool]:
+    def forgotten(self) -> Callable[[RepositoryRecord, Name], bool]:
         """An entry need not have content that is erased, or if it was never acknowledged."""
         erased = self._erased()
 
-        def forgets(repo: Repository, name: Name) -> bool:
+        def forgets(repo: RepositoryRecord, name: Name) -> bool:
             own = repo.id == REPO
             of = erased.get(name.uri, [])
             return any(one.shared or (own and _matches(one, name.path)) or self._open(repo, name) for one in of)
@@ -166,7 +166,7 @@ class ErasureJudge(ContentJudge):
                 if name.uri in erased and not self._open(repo, name):
                     yield f"{name.path} is staged, and {name.uri} was erased"
 
-    def _repository(self) -> Iterator[Repository]:
+    def _repository(self) -> Iterator[RepositoryRecord]:
         repo = self.observer.read(keys.repository(REPO))
         if repo is not None:
             yield repo
@@ -182,7 +182,7 @@ class ErasureJudge(ContentJudge):
                     found.setdefault(f"{repo.storage_namespace}/{mark.address}", []).append(one)
         return found
 
-    def _open(self, repo: Repository, name: Name) -> bool:
+    def _open(self, repo: RepositoryRecord, name: Name) -> bool:
         """Whether nobody was told that the write of an entry has happened."""
         if repo.id != REPO:
             return any(one.kind == ELSEWHERE and one.outcome in OPEN for one in self.history.operations)
@@ -194,5 +194,5 @@ def _matches(erasure: Erasure, path: str) -> bool:
     return path.startswith(erasure.prefix) if erasure.prefix else path in erasure.paths
 
 
-def _is_commit(where: str, found: Repository, repo: Repository) -> bool:
+def _is_commit(where: str, found: RepositoryRecord, repo: RepositoryRecord) -> bool:
     return found.uid == repo.uid and where.startswith("commit ")

@@ -23,7 +23,7 @@ from graveler_core.committed.scan import scan
 from graveler_core.committed.trees import Trees
 from graveler_core.kv.store import Store
 from graveler_core.model.clock import SystemClock
-from graveler_core.model.entities import Branch, Commit, Layout, Record, Repository
+from graveler_core.model.entities import BranchRecord, Commit, Layout, Record, RepositoryRecord
 from graveler_core.model.ids import BranchId, CommitId, MetarangeId, RepositoryId
 from graveler_core.model.index import Run
 from graveler_core.model.layers import Layer, PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
@@ -48,8 +48,8 @@ class State:
     step: int
     actor: str
     """Whose call brought it about."""
-    repository: Repository | None
-    record: Branch | None
+    repository: RepositoryRecord | None
+    record: BranchRecord | None
     shown: Tree | None
     """What each path held, staged changes included; None while there was no branch."""
     head: Tree | None
@@ -90,7 +90,7 @@ class Observer:
     repository: RepositoryId
     branch: BranchId
     states: list[State] = field(default_factory=list)
-    heads: dict[CommitId, tuple[Repository, Commit]] = field(default_factory=dict)
+    heads: dict[CommitId, tuple[RepositoryRecord, Commit]] = field(default_factory=dict)
     """Every commit that was the head, in the order in which they came."""
     retired: list[Retired] = field(default_factory=list)
     _trees: dict[str, Tree] = field(default_factory=dict)
@@ -120,7 +120,7 @@ class Observer:
                 return
             yield state
 
-    def content(self, repo: Repository, commit: CommitId) -> Tree:
+    def content(self, repo: RepositoryRecord, commit: CommitId) -> Tree:
         """What a commit holds."""
         if commit not in self._contents:
             index = self.layout(repo, commit).index
@@ -132,24 +132,24 @@ class Observer:
             self._contents[commit] = {path: size for path, size in found.items() if size is not None}
         return self._contents[commit]
 
-    def header(self, repo: Repository, commit: CommitId) -> Commit:
+    def header(self, repo: RepositoryRecord, commit: CommitId) -> Commit:
         """The header of a commit, also of one that was cleaned up since it was seen."""
         if commit not in self._headers:
             self._headers[commit] = self._stored(keys.commit(repo, commit))
         return self._headers[commit]
 
-    def is_left(self, repo: Repository) -> bool:
+    def is_left(self, repo: RepositoryRecord) -> bool:
         """Whether a repository is there, or could be again: else a cleaner may have emptied it."""
         now = self.read(keys.repository(repo.id))
         return (now is not None and now.uid == repo.uid) or (
             self.read(keys.deleted_repository(repo.id, repo.uid)) is not None
         )
 
-    def layout(self, repo: Repository, commit: CommitId) -> Layout:
+    def layout(self, repo: RepositoryRecord, commit: CommitId) -> Layout:
         """The layout of a commit."""
         return self._stored(keys.commit_layout(repo, commit))
 
-    def repo(self) -> Repository | None:
+    def repo(self) -> RepositoryRecord | None:
         """The repository's record."""
         return self.read(keys.repository(self.repository))
 
@@ -170,12 +170,12 @@ class Observer:
                 now = [(at.encode(), b"") for at in self.held]
         return [row for row in retired.rows if row in now]
 
-    def trees(self, repo: Repository) -> Trees:
+    def trees(self, repo: RepositoryRecord) -> Trees:
         """The committed trees of a repository, read beside the engine."""
         blobs = SimBlobs(self.held, Unscheduled()).at(repo.storage_namespace)
         return Trees(blobs, repo.boundary_seed, TINY, self._cache)
 
-    def indexes(self, repo: Repository) -> Indexes:
+    def indexes(self, repo: RepositoryRecord) -> Indexes:
         """The indexes of a repository, read beside the engine."""
         return Indexes(self.trees(repo), Objects(self.kv, repo, SystemClock()), TINY_SIZES)
 
@@ -206,7 +206,7 @@ class Observer:
         shown = {path: self._shown(repo, record, path, head, base) for path in self.paths}
         return State(step, actor, repo, record, shown, {path: head.get(path) for path in self.paths})
 
-    def _shown(self, repo: Repository, record: Branch, path: str, head: Tree, base: Tree) -> Value:
+    def _shown(self, repo: RepositoryRecord, record: BranchRecord, path: str, head: Tree, base: Tree) -> Value:
         for layer in (SealedToken(token=record.staging_token), *record.sealed_tokens):
             match layer:
                 case SealedToken():
@@ -235,7 +235,7 @@ class Observer:
                 named = self.read(keys.cleanup(repo, layer.id)) is not None
                 self.retired.append(Retired(after.step, layer, named, self._rows(repo, layer)))
 
-    def _rows(self, repo: Repository, layer: SealedToken | SegmentLayer) -> Rows:
+    def _rows(self, repo: RepositoryRecord, layer: SealedToken | SegmentLayer) -> Rows:
         if isinstance(layer, SegmentLayer):
             place = f"{repo.storage_namespace.rstrip('/')}/_graveler/staging/{layer.id}/"
             return [(at.encode(), b"") for at in self.held if at.startswith(place)]
@@ -244,7 +244,7 @@ class Observer:
         told = {None, AGAIN.size}
         return [(row.key, row.value) for row in found if _size(row.value) not in told]
 
-    def _segment(self, repo: Repository, layer: SegmentLayer) -> Tree:
+    def _segment(self, repo: RepositoryRecord, layer: SegmentLayer) -> Tree:
         if layer.id not in self._segments:
             found: Tree = {}
             blobs = SimBlobs(self.held, Unscheduled()).at(repo.storage_namespace)
@@ -254,7 +254,7 @@ class Observer:
             self._segments[layer.id] = found
         return self._segments[layer.id]
 
-    def _run(self, repo: Repository, run: Run) -> Tree:
+    def _run(self, repo: RepositoryRecord, run: Run) -> Tree:
         stored = self.kv.get(*keys.stored_object(repo, run.id))
         if stored is not None:
             return _values(decode_elements(decode_object(stored.value, run.id)[0], run.id))
@@ -263,7 +263,7 @@ class Observer:
         columns = (table[name].to_pylist() for name in ("key", "size", "tombstone"))
         return {key.decode(): None if gone else size for key, size, gone in zip(*columns, strict=True)}
 
-    def _tree(self, repo: Repository, metarange: MetarangeId) -> Tree:
+    def _tree(self, repo: RepositoryRecord, metarange: MetarangeId) -> Tree:
         if metarange not in self._trees:
             pages = scan(self.trees(repo), metarange)
             self._trees[metarange] = {entry.path: entry.size for page in pages for entry in entries(page)}
@@ -280,6 +280,6 @@ def _values(elements: Sequence[Element]) -> Tree:
     return {path: None if entry is None else entry.size for path, entry in entries.items()}
 
 
-def layers(record: Branch | None) -> tuple[Layer, ...]:
+def layers(record: BranchRecord | None) -> tuple[Layer, ...]:
     """All layers of a record, the staging token first."""
     return () if record is None else (SealedToken(token=record.staging_token), *record.sealed_tokens)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from graveler_core.errors import Kind
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.protection import DIRECT, BranchAction, blocking, requiring
 from tests.proofs.simulation.cast import WORK
 from tests.proofs.simulation.history import REPO, History, Operation, Outcome
@@ -52,6 +52,6 @@ def _judged(operation: Operation, action: BranchAction, registers: Registers) ->
         yield f"{operation}: nothing forbade it"
 
 
-def _forbids(repo: Repository, action: BranchAction) -> bool:
+def _forbids(repo: RepositoryRecord, action: BranchAction) -> bool:
     checked = action in DIRECT and any(requiring(repo.required_checks, WORK))
     return repo.read_only or checked or blocking(repo.protection, WORK, action) is not None

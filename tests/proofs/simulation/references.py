@@ -17,7 +17,7 @@ from graveler_core.engine.references import branching, reflog, reset
 from graveler_core.engine.references.events import fold
 from graveler_core.engine.staging import write
 from graveler_core.kv.store import Store
-from graveler_core.model.entities import Branch, Repository
+from graveler_core.model.entities import BranchRecord, RepositoryRecord
 from graveler_core.model.ids import BranchId, CommitId
 from graveler_core.model.references import EventKind, ReferenceEvent
 from graveler_core.records import access
@@ -93,7 +93,7 @@ class References:
         if found == self._raw:
             return
         self._raw = found
-        records = [decode(Branch, value, "branch") for value in found.values()]
+        records = [decode(BranchRecord, value, "branch") for value in found.values()]
         for record in records:
             life = self.lives.setdefault(record.uid, Life(record.id, [record.commit_id], [record.epoch]))
             if record.commit_id != life.heads[-1]:
@@ -131,7 +131,7 @@ def violations(stores: Stores, watched: References) -> Iterator[str]:
                 yield from _life(uid, life, [event for event in known if event.uid == uid], moves=True)
 
 
-def _forgotten(stores: Stores, repo: Repository, watched: References) -> Iterator[str]:
+def _forgotten(stores: Stores, repo: RepositoryRecord, watched: References) -> Iterator[str]:
     """Which commits were heads, and nothing tells it: no branch leads to them, and no record of a former head."""
     ahead = [CommitId(name) for name, _ in access.scan(stores.kv, keys.former_heads(repo))]
     ahead += [held.value.commit_id for _, held in access.scan(stores.kv, keys.branches(repo))]

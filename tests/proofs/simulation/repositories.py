@@ -11,7 +11,7 @@ from itertools import combinations, pairwise
 from graveler_core.codec.records import decode
 from graveler_core.errors import Kind
 from graveler_core.kv.store import Store
-from graveler_core.model.entities import Repository, RepositoryState
+from graveler_core.model.entities import RepositoryRecord, RepositoryState
 from graveler_core.model.ids import RepositoryId, RepositoryUid
 from graveler_core.records import layout as keys
 from tests.proofs.simulation.history import History, Operation, Outcome
@@ -39,7 +39,7 @@ class Register:
 
     step: int
     actor: str
-    record: Repository | None
+    record: RepositoryRecord | None
 
     @property
     def active(self) -> bool:
@@ -72,7 +72,7 @@ class Registers:
         begun = bool(self.names)
         for name in sorted(found.keys() | self._raw.keys()):
             if found.get(name) != self._raw.get(name):
-                record = None if name not in found else decode(Repository, found[name], name)
+                record = None if name not in found else decode(RepositoryRecord, found[name], name)
                 before = self.names.setdefault(name, [Register(-1, "", None)])[-1]
                 self.names[name].append(Register(step, actor, record))
                 if begun:
@@ -98,7 +98,7 @@ class Registers:
         if new is None and old is not None and old.state is DELETING:
             self._judge_removed(where, old, now.actor)
 
-    def _judge_active(self, where: str, repo: Repository) -> None:
+    def _judge_active(self, where: str, repo: RepositoryRecord) -> None:
         claim = self.observer.read(keys.namespace_claim(repo.storage_namespace))
         if claim is None or claim.owner != repo.uid:
             self.broken.append(f"{where} {_words(repo)} does not own {repo.storage_namespace}")
@@ -115,7 +115,7 @@ class Registers:
             ):
                 self.broken.append(f"{where} {_words(one)} and {_words(other)} share a namespace")
 
-    def _judge_removed(self, where: str, repo: Repository, actor: str) -> None:
+    def _judge_removed(self, where: str, repo: RepositoryRecord, actor: str) -> None:
         entry = self.observer.read(keys.deleted_repository(repo.id, repo.uid))
         creator = next(s.actor for s in self.names[repo.id] if s.record is not None and s.record.uid == repo.uid)
         # A creation that was refused takes its record back, and owns nothing else. What a failed restoration left may
@@ -176,7 +176,7 @@ def _came_late(history: History, operation: Operation, change: Register) -> bool
     return any(o.kind == operation.kind and o.end >= change.step for o in earlier)
 
 
-def _only_settings(old: Repository, new: Repository) -> bool:
+def _only_settings(old: RepositoryRecord, new: RepositoryRecord) -> bool:
     """Whether an active repository that stays active has a fresh nonce, and else nothing new but settings."""
     names = ("read_only", "protection", "required_checks", "addresses_checked", "erasures", "nonce")
     settings = {name: getattr(new, name) for name in names}
@@ -184,5 +184,5 @@ def _only_settings(old: Repository, new: Repository) -> bool:
     return not stays or (old.nonce != new.nonce and old.model_copy(update=settings) == new)
 
 
-def _words(repo: Repository | None) -> str:
+def _words(repo: RepositoryRecord | None) -> str:
     return "nothing" if repo is None else f"repository {repo.id} {repo.uid[:8]} ({repo.state})"

@@ -22,7 +22,7 @@ from graveler_core.kv.backends.memory import open_memory
 from graveler_core.kv.store import KeyValue, Predicate, Store
 from graveler_core.kv.wrappers.passing import Passing, StoreCall
 from graveler_core.model.address import Namespace, relative_address
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.objects.commits import CommitCache
 from graveler_core.segments.boundary import Cutting
 from graveler_core.staging.write_counts import WriteCounts
@@ -372,7 +372,7 @@ class World:
         notes = () if self.logs else (reference_events.take_note, reference_events.fold_by_chance)
         return [*notes, *((tending._fold,) if self.idle else ())]
 
-    def filled(self, partitions: Callable[[Repository], list[bytes]], repo: Repository) -> list[bytes]:
+    def filled(self, partitions: Callable[[RepositoryRecord], list[bytes]], repo: RepositoryRecord) -> list[bytes]:
         """Those of a repository's partitions in which there is something: the others would be looked at in vain."""
         return [p for p in partitions(repo) if self.kv.about_rows(p)]
 

@@ -11,7 +11,7 @@ from graveler_core.documents import staging
 from graveler_core.engine.compacting.compaction import Compacted
 from graveler_core.engine.staging.pressure import BranchPressure
 from graveler_core.model.compaction import CompactionHistory, CompactionOutcome, CompactionRun, Thresholds
-from graveler_core.model.entities import Branch, Repository, RepositoryState
+from graveler_core.model.entities import BranchRecord, RepositoryRecord, RepositoryState
 from graveler_core.model.ids import (
     BranchId,
     BranchUid,
@@ -30,11 +30,11 @@ LIMITS = {"tombstones": 10_000, "layers": 20, "staged": 250_000, "age": 86_400.0
 
 
 def found(load: Load, pressure: Pressure) -> BranchPressure:
-    repository = Repository.model_construct(
+    repository = RepositoryRecord.model_construct(
         id=RepositoryId("flights"), uid=RepositoryUid("u"), state=RepositoryState.ACTIVE
     )
     token = StagingToken("flights/main:t")
-    branch = Branch(id=BranchId("main"), uid=BranchUid("b"), commit_id=CommitId("c" * 64), staging_token=token)
+    branch = BranchRecord(id=BranchId("main"), uid=BranchUid("b"), commit_id=CommitId("c" * 64), staging_token=token)
     return BranchPressure(repository, branch, load, Thresholds(), pressure)
 
 

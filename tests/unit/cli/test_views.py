@@ -15,7 +15,7 @@ from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.sweep import Swept
 from graveler_core.model.changes import Change, ChangeKind, ChangeSummary, MergeConflict
 from graveler_core.model.collection import Expiry
-from graveler_core.model.entities import Branch, RepositoryState, Tag
+from graveler_core.model.entities import BranchRecord, RepositoryState, Tag
 from graveler_core.model.entry import AddressType, CommonPrefix, Entry
 from graveler_core.model.ids import BranchId, BranchUid, CommitId, StagingToken, TagId
 from graveler_core.model.usage import Usage
@@ -185,7 +185,7 @@ def test_messages_and_paths_of_a_log_share_a_column() -> None:
 
 
 def test_branch_tag_and_repository() -> None:
-    branch = Branch(
+    branch = BranchRecord(
         id=BranchId("main"), uid=BranchUid("u"), commit_id=CommitId("c"), staging_token=StagingToken("flights/main:t")
     )
     assert views.BRANCHES.document(branch) == {"id": "main", "commit_id": "c"}

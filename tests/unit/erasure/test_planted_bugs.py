@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from graveler_core.errors import GravelerError
-from graveler_core.model.entities import Branch
+from graveler_core.model.entities import BranchRecord
 from graveler_core.objects.erased import ErasedContents
 from tests.unit.erasure import test_flow as flow
 
@@ -24,7 +24,7 @@ def beside(act: flow.Act, *, gone: bool = False) -> Body:
     return lambda path: flow.test_an_erasure_between_any_two_calls_of_others(path, act, gone)
 
 
-def unchanged(stores: Any, now: Any, record: Branch) -> object:
+def unchanged(stores: Any, now: Any, record: BranchRecord) -> object:
     """A swap of a branch record that is left out."""
     return now
 

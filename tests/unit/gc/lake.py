@@ -12,7 +12,7 @@ from graveler_core.facade.repository import Repository
 from graveler_core.gc.collected import Collected
 from graveler_core.gc.collection import collect
 from graveler_core.gc.collection_plan import CollectionPlan
-from graveler_core.model.entities import Repository as RepositoryRecord
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from tests.unit.engine.interposed import Interposed

@@ -15,8 +15,7 @@ from graveler_core.facade.branch import Branch
 from graveler_core.facade.repository import Repository
 from graveler_core.gc.findings import Finding
 from graveler_core.gc.fsck import fsck
-from graveler_core.model.entities import Commit, Layout
-from graveler_core.model.entities import Repository as RepositoryRecord
+from graveler_core.model.entities import Commit, Layout, RepositoryRecord
 from graveler_core.model.ids import BranchId, CommitId
 from graveler_core.objects.commits import CommitCache, StoredCommit, prepare, read_commit
 from graveler_core.records import access

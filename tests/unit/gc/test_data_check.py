@@ -25,8 +25,7 @@ from graveler_core.gc.fsck import fsck
 from graveler_core.gc.named_addresses import _Walk, named_addresses
 from graveler_core.gc.relative_addresses import relative_addresses
 from graveler_core.model.address import Namespace
-from graveler_core.model.entities import Branch as BranchRecord
-from graveler_core.model.entities import Repository as RepositoryRecord
+from graveler_core.model.entities import BranchRecord, RepositoryRecord
 from graveler_core.model.entry import AddressType, Entry
 from graveler_core.model.ids import BranchId
 from graveler_core.records import access

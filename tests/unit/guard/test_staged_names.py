@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from graveler_core.facade.graveler import Graveler
-from graveler_core.model.entities import Branch
+from graveler_core.model.entities import BranchRecord
 from graveler_core.model.layers import PrefixRemoval, SealedToken
 from graveler_core.model.permission import Action
 from tests.unit.engine.world import World, entry
@@ -15,7 +15,7 @@ from tests.unit.guard.principals import Says, Told, everything, guarded
 
 EVERY = "arn:graveler:fs:::repository/repo/object/*"
 SECRET = "arn:graveler:fs:::repository/repo/object/secret/*"
-RECORDS: dict[str, Callable[[Graveler], Branch]] = {
+RECORDS: dict[str, Callable[[Graveler], BranchRecord]] = {
     "record": lambda g: g.repository("repo").branch("main").record(),
     "branches": lambda g: next(g.repository("repo").branches()),
     "branches by head": lambda g: next(g.repository("repo").branches(order_by="commit_id")),

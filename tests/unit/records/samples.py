@@ -20,7 +20,7 @@ from graveler_core.model.data_check import CompleteCheck, DataChecks, Unfinished
 from graveler_core.model.dump import ForeignCommit, Restoration
 from graveler_core.model.entities import (
     AbandonedNamespace,
-    Branch,
+    BranchRecord,
     Cleanup,
     Commit,
     DeletedRepository,
@@ -29,7 +29,7 @@ from graveler_core.model.entities import (
     NamespaceClaim,
     Operation,
     Record,
-    Repository,
+    RepositoryRecord,
     RepositoryState,
     Superseded,
     Sweeping,
@@ -61,7 +61,7 @@ from graveler_core.model.webhooks import HookEvent
 from tests.unit.records.iam_samples import IAM_RECORDS
 
 SINCE = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
-REPOSITORY = Repository(
+REPOSITORY = RepositoryRecord(
     id=RepositoryId("repo"),
     uid=RepositoryUid("u1"),
     storage_namespace="s3://bucket/data",
@@ -89,7 +89,7 @@ RECORDS: dict[str, Record] = {
     ),
     "former head": FormerHead(since=SINCE),
     "repository": REPOSITORY,
-    "branch": Branch(
+    "branch": BranchRecord(
         id=BranchId("main"),
         uid=BranchUid("b1"),
         epoch=2,

@@ -9,8 +9,7 @@ from graveler_core.codec.elements import Element, ElementAction, encode_elements
 from graveler_core.codec.staged_record import encode_entry
 from graveler_core.facade.repository import Repository
 from graveler_core.kv.bulk import set_many
-from graveler_core.model.entities import Commit, Layout
-from graveler_core.model.entities import Repository as RepositoryRecord
+from graveler_core.model.entities import Commit, Layout, RepositoryRecord
 from graveler_core.model.ids import BranchId, CommitId, MetarangeId, Nonce, RepositoryId
 from graveler_core.model.index import Index
 from graveler_core.objects.commits import prepare

@@ -11,7 +11,7 @@ from graveler_core.codec.records import encode
 from graveler_core.kv.backends.memory import MemoryStore
 from graveler_core.kv.store import Store
 from graveler_core.model.copying import Copying
-from graveler_core.model.entities import Branch, Repository
+from graveler_core.model.entities import BranchRecord, RepositoryRecord
 from graveler_core.model.ids import ObjectId, RepositoryId, RepositoryUid, StagingToken
 from graveler_core.model.layers import SealedToken
 from graveler_core.records import iam_layout
@@ -64,7 +64,7 @@ def planted(kv: Store) -> None:
     cleanup = RECORDS["cleanup"].model_copy(update={"layer": SealedToken(token=StagingToken("repo/main:retired"))})
     for location, value in [(keys.cleanup(REPOSITORY, "repo/main:retired"), encode(cleanup)), *located()]:
         kv.set(location.partition, location.key, value)
-    branch = Branch.model_validate(RECORDS["branch"])
+    branch = BranchRecord.model_validate(RECORDS["branch"])
     tokens = [branch.staging_token, *(layer.token for layer in branch.sealed_tokens if isinstance(layer, SealedToken))]
     for token in (*tokens, StagingToken("repo/main:retired")):
         kv.set(keys.staging(token), keys.staged(b"x"), b"\x01\x01")
@@ -108,7 +108,7 @@ def _within(found: object) -> Iterator[Location[Any]]:
             yield from _within(getattr(found, field.name))
 
 
-def _argument(name: str, kind: object) -> Repository | str:
+def _argument(name: str, kind: object) -> RepositoryRecord | str:
     if name == "key":
         return f"{iam_layout.USERS.prefix.decode()}main"
-    return {Repository: REPOSITORY, RepositoryId: REPOSITORY.id, RepositoryUid: REPOSITORY.uid}.get(kind, "main")
+    return {RepositoryRecord: REPOSITORY, RepositoryId: REPOSITORY.id, RepositoryUid: REPOSITORY.uid}.get(kind, "main")

@@ -13,8 +13,7 @@ import pytest
 from graveler_core.codec.records import encode
 from graveler_core.errors import Conflict, CorruptData, InvalidInput, Kind, NotFound, NotUnique, Unavailable
 from graveler_core.facade.repository import Repository
-from graveler_core.model.entities import Commit, Layout
-from graveler_core.model.entities import Repository as RepositoryRecord
+from graveler_core.model.entities import Commit, Layout, RepositoryRecord
 from graveler_core.model.ids import Nonce, ObjectId
 from graveler_core.model.index import Index, Run, RunLocation
 from graveler_core.objects.commits import prepare

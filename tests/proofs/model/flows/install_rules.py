@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias, cast
 
 from graveler_core.engine.protocol.install import InstallDecision, InstallVerdict, decide
-from graveler_core.model.entities import Branch
+from graveler_core.model.entities import BranchRecord
 from graveler_core.model.layers import Layer
 from tests.proofs.model.former import Former
 from tests.proofs.model.state import Record
@@ -31,7 +31,7 @@ def install_rule(former: Former) -> Rule:
 
 def _decided(base: Record, layers: Sequence[Layer], current: Record) -> InstallDecision:
     # The rule reads exactly the fields that the model's record has.
-    return decide(cast(Branch, base), layers, cast(Branch, current))
+    return decide(cast(BranchRecord, base), layers, cast(BranchRecord, current))
 
 
 def _suffix_is_prefix(base: Record, layers: Sequence[Layer], current: Record) -> InstallDecision:

@@ -15,7 +15,7 @@ from graveler_core.engine.compacting import compaction
 from graveler_core.engine.protocol.swap import record_writes
 from graveler_core.engine.references import branching
 from graveler_core.errors import Conflict, CorruptData, Kind, OutcomeUnknown, PredicateFailed
-from graveler_core.model.entities import Branch
+from graveler_core.model.entities import BranchRecord
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
@@ -39,7 +39,7 @@ def lost_answer_of_an_advance_is_a_failure() -> Iterator[None]:
 def lost_answer_of_an_advance_is_a_success() -> Iterator[None]:
     """A commit without a response counts as made."""
 
-    def hoped(stores: Stores, registers: Registers, record: Branch, made: NewHead, *_: Any) -> bool:
+    def hoped(stores: Stores, registers: Registers, record: BranchRecord, made: NewHead, *_: Any) -> bool:
         record_writes(stores, made.writes)
         where = keys.branch(registers.repository, record.id)
         try:
@@ -103,7 +103,7 @@ def commit_looks_for_its_key_only_once() -> Iterator[None]:
 def lost_answer_of_an_advance_is_told_as_a_conflict() -> Iterator[None]:
     """A commit that was made, or may be made later, reports that another commit was made."""
 
-    def advanced(stores: Stores, registers: Registers, record: Branch, made: NewHead, *_: Any) -> bool:
+    def advanced(stores: Stores, registers: Registers, record: BranchRecord, made: NewHead, *_: Any) -> bool:
         record_writes(stores, made.writes)
         where = keys.branch(registers.repository, record.id)
         try:

@@ -10,7 +10,7 @@ from graveler_core.engine.cleaning import claims, deleted, live
 from graveler_core.engine.cleaning import walk as stale
 from graveler_core.engine.repositories import deletion
 from graveler_core.engine.repositories import undeletion as undelete
-from graveler_core.model.entities import DeletedRepository, DeletedState, Repository, RepositoryState
+from graveler_core.model.entities import DeletedRepository, DeletedState, RepositoryRecord, RepositoryState
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
@@ -25,7 +25,7 @@ def restoration_removes_the_record_that_stands_there() -> Iterator[None]:
     """A restoration removes any record that has the name, and then creates its own record."""
 
     def replace(kv: Any, where: Any, held: Any, record: Any, **named: Any) -> Any:
-        if where.model is Repository and record.state is RepositoryState.INITIAL:
+        if where.model is RepositoryRecord and record.state is RepositoryState.INITIAL:
             if held is not None:
                 access.remove(kv, where, held)
             return access.create(kv, where, record)
@@ -147,7 +147,7 @@ def restoration_removes_the_entry_last() -> Iterator[None]:
 
     def replace(kv: Any, where: Any, held: Any, record: Any, **named: Any) -> Any:
         done = access.replace(kv, where, held, record, **named)
-        if where.model is Repository and record.state is RepositoryState.ACTIVE:
+        if where.model is RepositoryRecord and record.state is RepositoryState.ACTIVE:
             access.remove(kv, *put_off.pop(record.uid))
         return done
 

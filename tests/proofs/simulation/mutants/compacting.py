@@ -12,7 +12,7 @@ from graveler_core.engine.protocol.registers import fresh
 from graveler_core.engine.protocol.swap import cleanups, record_writes, swap
 from graveler_core.engine.reading.view import BranchView
 from graveler_core.engine.references import reset
-from graveler_core.model.entities import Branch
+from graveler_core.model.entities import BranchRecord
 from graveler_core.model.ids import BranchId, MetarangeId, RepositoryId
 from graveler_core.model.layers import SealedToken
 from graveler_core.records import layout as keys
@@ -29,7 +29,7 @@ Swap = Callable[..., Registers | None]
 def _at_the_seal(other: Swap) -> Swap:
     """The real swap, but for the one that says that a compaction begins."""
 
-    def swapped(stores: Stores, now: Registers, record: Branch, **options: Any) -> Registers | None:
+    def swapped(stores: Stores, now: Registers, record: BranchRecord, **options: Any) -> Registers | None:
         seals = record.compaction_start_time != now.branch.compaction_start_time
         return (other if seals else swap)(stores, now, record, **options)
 
@@ -102,7 +102,7 @@ def hard_reset_forgets_the_compacted_tree() -> Iterator[None]:
     """A hard reset moves the head and keeps a compacted tree that hides the head."""
     real = reset.swap
 
-    def swapped(stores: Stores, now: Registers, record: Branch, **options: Any) -> Registers | None:
+    def swapped(stores: Stores, now: Registers, record: BranchRecord, **options: Any) -> Registers | None:
         if record.staging_token == now.branch.staging_token:
             record = record.model_copy(update={"compacted_metarange": now.branch.compacted_metarange})
         return real(stores, now, record, **options)

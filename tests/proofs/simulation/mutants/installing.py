@@ -15,18 +15,18 @@ from graveler_core.engine.protocol import install
 from graveler_core.engine.protocol.install import InstallDecision, InstallVerdict
 from graveler_core.engine.protocol.registers import fresh
 from graveler_core.engine.protocol.swap import cleanups, record_writes, swap
-from graveler_core.model.entities import Branch
+from graveler_core.model.entities import BranchRecord
 from graveler_core.model.ids import MetarangeId
 from graveler_core.model.layers import Layer
 from graveler_core.records.access import Held
 from graveler_core.stores import Registers, Stores
 from tests.proofs.simulation.mutants.plant import instead, mutant
 
-Decide = Callable[[Branch, Sequence[Layer], Branch | None], InstallDecision]
+Decide = Callable[[BranchRecord, Sequence[Layer], BranchRecord | None], InstallDecision]
 INSTALL = InstallDecision(InstallVerdict.INSTALL)
 
 
-def _based_on(base: Branch, current: Branch | None) -> Branch:
+def _based_on(base: BranchRecord, current: BranchRecord | None) -> BranchRecord:
     """A base that never moved."""
     if current is None:
         return base
@@ -34,7 +34,9 @@ def _based_on(base: Branch, current: Branch | None) -> Branch:
     return base.model_copy(update=update)
 
 
-def _regardless_of_the_base(base: Branch, layers: Sequence[Layer], current: Branch | None) -> InstallDecision:
+def _regardless_of_the_base(
+    base: BranchRecord, layers: Sequence[Layer], current: BranchRecord | None
+) -> InstallDecision:
     return install.decide(_based_on(base, current), layers, current)
 
 
@@ -63,7 +65,7 @@ def commit_ignores_that_the_base_moved() -> Iterator[None]:
 def commit_reads_the_rule_oldest_first() -> Iterator[None]:
     """The install rule treats the list of layers, which is newest first, as oldest first."""
 
-    def literally(base: Branch, layers: Sequence[Layer], current: Branch | None) -> InstallDecision:
+    def literally(base: BranchRecord, layers: Sequence[Layer], current: BranchRecord | None) -> InstallDecision:
         if current is None or current.uid != base.uid:
             return InstallDecision(InstallVerdict.GONE)
         listed, mine = current.sealed_tokens, tuple(layers)
@@ -109,7 +111,7 @@ def commit_uses_the_tree_of_a_lost_attempt() -> Iterator[None]:
 def commit_takes_compacted_changes_for_committed() -> Iterator[None]:
     """A commit whose layers were compacted reports that another commit contains them."""
 
-    def absorbed(base: Branch, layers: Sequence[Layer], current: Branch | None) -> InstallDecision:
+    def absorbed(base: BranchRecord, layers: Sequence[Layer], current: BranchRecord | None) -> InstallDecision:
         decision = install.decide(base, layers, current)
         return InstallDecision(InstallVerdict.ABSORBED) if decision.verdict is InstallVerdict.RESTART else decision
 
@@ -121,7 +123,7 @@ def commit_takes_compacted_changes_for_committed() -> Iterator[None]:
 def commit_takes_discarded_changes_for_committed() -> Iterator[None]:
     """A commit whose layers were discarded by a reset reports that another commit contains them."""
 
-    def absorbed(base: Branch, layers: Sequence[Layer], current: Branch | None) -> InstallDecision:
+    def absorbed(base: BranchRecord, layers: Sequence[Layer], current: BranchRecord | None) -> InstallDecision:
         decision = install.decide(base, layers, current)
         return InstallDecision(InstallVerdict.ABSORBED) if decision.verdict is InstallVerdict.DISCARDED else decision
 
@@ -169,7 +171,7 @@ def compaction_clears_later_layers() -> Iterator[None]:
         yield
 
 
-def _installing(decide: Decide, staying: Callable[[Branch, int], tuple[Layer, ...]]) -> Callable[..., None]:
+def _installing(decide: Decide, staying: Callable[[BranchRecord, int], tuple[Layer, ...]]) -> Callable[..., None]:
     def installed(stores: Stores, sealed: Registers, metarange: MetarangeId, *_: Any) -> None:
         layers = sealed.branch.sealed_tokens
         record_writes(stores, cleanups(stores, sealed, layers))

@@ -14,7 +14,7 @@ from graveler_core.engine.references import branching, reset
 from graveler_core.engine.references import events as reference_events
 from graveler_core.engine.references import log as reference_log
 from graveler_core.kv.bulk import set_many
-from graveler_core.model.entities import Branch
+from graveler_core.model.entities import BranchRecord
 from graveler_core.model.references import InternalReference
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -71,7 +71,8 @@ def intent_counts_as_deletion() -> Iterator[None]:
 
     def nothing(kv: Any, locations: Any) -> Any:
         return [
-            None if where.model is Branch else held for where, held in zip(locations, real(kv, locations), strict=True)
+            None if where.model is BranchRecord else held
+            for where, held in zip(locations, real(kv, locations), strict=True)
         ]
 
     with instead((reference_events, "access", _Access(nothing))):

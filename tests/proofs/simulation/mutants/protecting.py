@@ -11,7 +11,7 @@ from graveler_core.engine.reading import checks
 from graveler_core.engine.staging import bulk, remove, write
 from graveler_core.errors import OutcomeUnknown, PermissionDenied
 from graveler_core.model.checks import CheckReport
-from graveler_core.model.entities import Repository
+from graveler_core.model.entities import RepositoryRecord
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.stores import Registers, Stores
 from tests.proofs.simulation.mutants.plant import instead, mutant
@@ -66,7 +66,7 @@ def an_older_report_on_the_tree_counts() -> Iterator[None]:
     """A report on a tree replaces a newer report on the commit."""
     real = checks.reports_on_commit
 
-    def reports(stores: Stores, repository: Repository, commit: StoredCommit) -> dict[str, CheckReport]:
+    def reports(stores: Stores, repository: RepositoryRecord, commit: StoredCommit) -> dict[str, CheckReport]:
         tree = fold(stores.indexes(repository), commit.layout.index, mapper=stores.executor.map)
         return {**real(stores, repository, commit), **checks.reports_on_tree(stores, repository, tree)}
 

@@ -10,7 +10,7 @@ from graveler_core.engine.staging import remove
 from graveler_core.errors import OutcomeUnknown, PredicateFailed, SlowDown
 from graveler_core.kv.bulk import delete_together
 from graveler_core.kv.store import Expected, Store
-from graveler_core.model.entities import Branch
+from graveler_core.model.entities import BranchRecord
 from tests.proofs.simulation.mutants.plant import instead, mutant
 
 DELETION = (remove, "delete_together")
@@ -54,7 +54,7 @@ def removal_asks_for_the_token_only() -> Iterator[None]:
     def deleted(kv: Store, rows: Sequence[Expected], unchanged: Sequence[Expected]) -> None:
         [(partition, key, _)] = unchanged
         found = kv.get(partition, key)
-        if found is None or decode(Branch, found.value, "branch").staging_token != rows[0][0].decode():
+        if found is None or decode(BranchRecord, found.value, "branch").staging_token != rows[0][0].decode():
             raise PredicateFailed("another token")
         delete_together(kv, rows, [(partition, key, found.predicate)])
 

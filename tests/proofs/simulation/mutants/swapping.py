@@ -17,7 +17,7 @@ from graveler_core.engine.protocol.swap import Write, cleanups, record_writes, s
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.engine.references import branching, reset
 from graveler_core.engine.staging import bulk
-from graveler_core.model.entities import Branch
+from graveler_core.model.entities import BranchRecord
 from graveler_core.model.ids import CommitId
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.records import access
@@ -30,7 +30,9 @@ from graveler_core.stores import Registers, Stores
 from tests.proofs.simulation.mutants.plant import GARBAGE, instead, mutant
 
 
-def written(stores: Stores, now: Registers, record: Branch, *, before: Sequence[Write] = (), **_: Any) -> Registers:
+def written(
+    stores: Stores, now: Registers, record: BranchRecord, *, before: Sequence[Write] = (), **_: Any
+) -> Registers:
     """What stands there now is not asked about."""
     record_writes(stores, before)
     where = keys.branch(now.repository, now.branch.id)
@@ -42,7 +44,7 @@ def written(stores: Stores, now: Registers, record: Branch, *, before: Sequence[
 def _keeping_compacted(real: Callable[..., Any]) -> Callable[..., Any]:
     """A swap that leaves the compacted tree in place."""
 
-    def swapped(stores: Stores, now: Registers, record: Branch, *rest: Any, **options: Any) -> Any:
+    def swapped(stores: Stores, now: Registers, record: BranchRecord, *rest: Any, **options: Any) -> Any:
         kept = record.model_copy(update={"compacted_metarange": now.branch.compacted_metarange})
         return real(stores, now, kept, *rest, **options)
 
@@ -86,7 +88,7 @@ def bulk_write_without_a_swap() -> Iterator[None]:
 def advance_without_a_swap() -> Iterator[None]:
     """A commit moves the head with a plain write of the branch record."""
 
-    def advanced(stores: Stores, registers: Registers, record: Branch, made: NewHead, *_: Any) -> bool:
+    def advanced(stores: Stores, registers: Registers, record: BranchRecord, made: NewHead, *_: Any) -> bool:
         written(stores, registers, record, before=made.writes)
         return True
 
@@ -188,7 +190,7 @@ def merge_drops_what_is_staged_meanwhile() -> Iterator[None]:
     """The swap of a merge removes all layers, also those that were added after its check for staged changes."""
     real = head.advance
 
-    def advanced(stores: Stores, registers: Registers, record: Branch, made: NewHead, *rest: Any) -> bool:
+    def advanced(stores: Stores, registers: Registers, record: BranchRecord, made: NewHead, *rest: Any) -> bool:
         token = keys.staging_token(registers.repository, record.id, stores.ids.fresh())
         update = {"staging_token": token, "sealed_tokens": ()}
         record_writes(stores, cleanups(stores, registers, layers_of(registers.branch)))
@@ -203,7 +205,7 @@ def merge_moves_the_head_commit_by_commit() -> Iterator[None]:
     """A merge that repeats commits moves the head to each of them in turn."""
     real = head.advance
 
-    def advanced(stores: Stores, registers: Registers, record: Branch, made: NewHead, *rest: Any) -> bool:
+    def advanced(stores: Stores, registers: Registers, record: BranchRecord, made: NewHead, *rest: Any) -> bool:
         now: Registers | None = registers
         chain = takewhile(lambda c: c.id != registers.branch.commit_id, _chain(stores, registers, made.commit.id))
         for part in reversed(list(chain)[1:]):
@@ -223,7 +225,7 @@ def resets_keep_the_epoch() -> Iterator[None]:
     """A reset or hard reset does not increment the epoch of the branch, so running commits do not detect it."""
     real = reset.swap
 
-    def swapped(stores: Stores, now: Registers, record: Branch, **options: Any) -> Registers | None:
+    def swapped(stores: Stores, now: Registers, record: BranchRecord, **options: Any) -> Registers | None:
         return real(stores, now, record.model_copy(update={"epoch": now.branch.epoch}), **options)
 
     with instead((reset, "swap", swapped)):

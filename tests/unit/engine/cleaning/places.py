@@ -7,7 +7,7 @@ from datetime import timedelta
 from graveler_core.engine.cleaning import Cleaned, CleaningPlan, clean
 from graveler_core.facade.branch import Branch
 from graveler_core.kv.store import Store
-from graveler_core.model.entities import Cleanup, DeletedRepository, NamespaceClaim, Repository
+from graveler_core.model.entities import Cleanup, DeletedRepository, NamespaceClaim, RepositoryRecord
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.staging.stack import layers_of
@@ -34,7 +34,7 @@ def fill(world: World, name: str = "repo") -> Branch:
     return main
 
 
-def deleted(world: World, name: str = "repo") -> Repository:
+def deleted(world: World, name: str = "repo") -> RepositoryRecord:
     """A repository that was filled and deleted."""
     fill(world, name)
     record = world.graveler().repository(name)._record
@@ -54,7 +54,7 @@ def partitions(world: World) -> set[str]:
     return {name.decode() for name, rows in found if rows.keys}
 
 
-def of_repository(world: World, repo: Repository) -> set[str]:
+def of_repository(world: World, repo: RepositoryRecord) -> set[str]:
     """What is left in the key-value store of a repository, staged data included."""
     own = f"{repo.id}-{repo.uid}"
     return {name for name in partitions(world) if name.startswith((own, f"{repo.id}/"))}
@@ -65,7 +65,7 @@ def staged_files(world: World, name: str = "repo") -> list[str]:
     return [blob.address for blob in world.blobs.at(world.namespace(name)).list("_graveler/staging/")]
 
 
-def entry_of(world: World, repo: Repository) -> DeletedRepository | None:
+def entry_of(world: World, repo: RepositoryRecord) -> DeletedRepository | None:
     held = access.read(world.kv, keys.deleted_repository(repo.id, repo.uid))
     return None if held is None else held.value
 
@@ -75,7 +75,7 @@ def claim_of(world: World, name: str = "repo") -> NamespaceClaim | None:
     return None if held is None else held.value
 
 
-def recorded(world: World, repo: Repository) -> dict[str, Cleanup]:
+def recorded(world: World, repo: RepositoryRecord) -> dict[str, Cleanup]:
     """The cleanup records by layer."""
     return {name: held.value for name, held in access.scan(world.kv, keys.cleanups(repo))}
 

@@ -10,7 +10,7 @@ from graveler_core.engine.cleaning import CleaningPlan, clean
 from graveler_core.engine.repositories import deletion
 from graveler_core.engine.staging import bulk
 from graveler_core.errors import NotFound
-from graveler_core.model.entities import DeletedRepository, DeletedState, Repository, RepositoryState
+from graveler_core.model.entities import DeletedRepository, DeletedState, RepositoryRecord, RepositoryState
 from graveler_core.model.ids import Nonce, RepositoryId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -38,14 +38,14 @@ def segment_rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(bulk, "SEGMENT_ROWS", request.param)
 
 
-def put_entry(world: World, repo: Repository, state: DeletedState, *, emptying: bool = False) -> None:
+def put_entry(world: World, repo: RepositoryRecord, state: DeletedState, *, emptying: bool = False) -> None:
     found = DeletedRepository(
         repository=repo, state=state, nonce=Nonce("theirs"), since=world.clock.now(), emptying=emptying
     )
     access.write(world.kv, keys.deleted_repository(repo.id, repo.uid), found)
 
 
-def state_of(world: World, repo: Repository) -> DeletedState | None:
+def state_of(world: World, repo: RepositoryRecord) -> DeletedState | None:
     entry = entry_of(world, repo)
     return None if entry is None else entry.state
 

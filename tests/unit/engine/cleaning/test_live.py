@@ -11,7 +11,7 @@ from graveler_core.engine.cleaning import CleaningPlan, clean
 from graveler_core.engine.staging import bulk
 from graveler_core.errors import InvalidInput, NotFound
 from graveler_core.facade.branch import Branch
-from graveler_core.model.entities import Cleanup, NamespaceClaim, Repository
+from graveler_core.model.entities import Cleanup, NamespaceClaim, RepositoryRecord
 from graveler_core.model.ids import BranchId, Nonce, RepositoryId, RepositoryUid, StagingToken
 from graveler_core.model.layers import SealedToken
 from graveler_core.records import access
@@ -36,7 +36,7 @@ def segment_rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(bulk, "SEGMENT_ROWS", request.param)
 
 
-def record_of(world: World) -> Repository:
+def record_of(world: World) -> RepositoryRecord:
     return world.graveler().repository("repo")._record
 
 

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from graveler_core.engine.protocol.install import InstallDecision, InstallVerdict, decide, without_tail
-from graveler_core.model.entities import Branch
+from graveler_core.model.entities import BranchRecord
 from graveler_core.model.ids import BranchId, BranchUid, CommitId, LayerId, MetarangeId, StagingToken
 from graveler_core.model.layers import Layer, PrefixRemoval, PrefixRestoration, SealedToken, SegmentLayer
 
@@ -28,8 +28,8 @@ def layers(names: str) -> tuple[Layer, ...]:
     return tuple(layer(name) for name in names)
 
 
-def branch(sealed: str, head: str = "c1", compacted: str = "", epoch: int = 0, uid: str = "u") -> Branch:
-    return Branch(
+def branch(sealed: str, head: str = "c1", compacted: str = "", epoch: int = 0, uid: str = "u") -> BranchRecord:
+    return BranchRecord(
         id=BranchId("main"),
         uid=BranchUid(uid),
         epoch=epoch,
@@ -85,7 +85,7 @@ def test_cases(case: str) -> None:
     assert decide(base, layers(mine), current) == InstallDecision(verdict, layers(left))
 
 
-def said_otherwise(base: Branch, mine: str, current: Branch | None) -> InstallDecision:
+def said_otherwise(base: BranchRecord, mine: str, current: BranchRecord | None) -> InstallDecision:
     """The rule as the guarantees state it, on lists written as words."""
     if current is None or current.uid != base.uid:
         return InstallDecision(InstallVerdict.GONE)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from graveler_core.errors import NotFound, OutcomeUnknown, Unavailable
-from graveler_core.model.entities import DeletedRepository, DeletedState, Repository
+from graveler_core.model.entities import DeletedRepository, DeletedState, RepositoryRecord
 from graveler_core.model.ids import Nonce, RepositoryId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -18,7 +18,7 @@ from tests.unit.engine.world import World
 NAME = RepositoryId("repo")
 
 
-def half_deleted(world: World, state: DeletedState) -> Repository:
+def half_deleted(world: World, state: DeletedState) -> RepositoryRecord:
     """The repository is `deleting`, and its entry in some state."""
     uid = world.graveler().repository("repo")._record.uid
     kv = Interposed(world.kv)
@@ -32,12 +32,12 @@ def half_deleted(world: World, state: DeletedState) -> Repository:
     return held.value
 
 
-def enter(world: World, repo: Repository, state: DeletedState, nonce: str = "theirs") -> None:
+def enter(world: World, repo: RepositoryRecord, state: DeletedState, nonce: str = "theirs") -> None:
     entry = DeletedRepository(repository=repo, state=state, nonce=Nonce(nonce), since=world.clock.now())
     access.write(world.kv, keys.deleted_repository(repo.id, repo.uid), entry)
 
 
-def entry_of(world: World, repo: Repository) -> DeletedRepository:
+def entry_of(world: World, repo: RepositoryRecord) -> DeletedRepository:
     held = access.read(world.kv, keys.deleted_repository(repo.id, repo.uid))
     assert held is not None
     return held.value

@@ -10,7 +10,7 @@ import pytest
 
 from graveler_core.engine.cleaning import CleaningPlan, clean
 from graveler_core.errors import Conflict, GravelerError, Kind, NotFound, NotUnique, OutcomeUnknown
-from graveler_core.model.entities import DeletedState, Repository, RepositoryState
+from graveler_core.model.entities import DeletedState, RepositoryRecord, RepositoryState
 from graveler_core.model.ids import RepositoryId, RepositoryUid
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -162,7 +162,7 @@ def killed(others: Callable[[World], object], *, lose: bool | None = None, crash
     raise AssertionError("the restoration does not end")
 
 
-def check_refused(world: World, repo: Repository, before: dict[str, int], e: BaseException) -> None:
+def check_refused(world: World, repo: RepositoryRecord, before: dict[str, int], e: BaseException) -> None:
     """It is there whole, or can be restored whole, or is gone to the last row."""
     for _ in range(4):
         try:
