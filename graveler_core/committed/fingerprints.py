@@ -3,6 +3,9 @@
 New paths are mostly spread over all ranges. The cache has room for the decoded entries of about a million paths, but
 for the fingerprints of fifty times as many, so a commit of new paths costs the same in small and in large repositories.
 Different keys may have the same fingerprint: only the absence of a fingerprint decides.
+
+Repositories of a process share the cache, and may have equal ranges. Fingerprints therefore depend on the range alone,
+not on the boundary seed of a repository.
 """
 
 from __future__ import annotations
@@ -16,10 +19,13 @@ from graveler_core.committed.node import NodeRow
 from graveler_core.committed.trees import Trees
 from graveler_core.segments.boundary import key_hash, key_hashes
 
+_SEED = 0
+"""Seed of the hashes of which fingerprints are the lower halves."""
+
 
 def keep_fingerprints(trees: Trees, row: NodeRow, keys: pa.Array) -> None:
     """Cache the fingerprints of a range, from all of its keys."""
-    found = np.sort(key_hashes(keys, trees.boundary_seed).astype(np.uint32))
+    found = np.sort(key_hashes(keys, _SEED).astype(np.uint32))
     trees.cache.put(_id(row), found, found.nbytes)
 
 
@@ -31,7 +37,7 @@ def without_absent(trees: Trees, row: NodeRow, keys: Sequence[bytes]) -> Sequenc
     known = None if trees.verify else trees.cache.get(_id(row))
     if known is None:
         return keys
-    wanted = np.array([key_hash(key, trees.boundary_seed) for key in keys], np.uint64).astype(np.uint32)
+    wanted = np.array([key_hash(key, _SEED) for key in keys], np.uint64).astype(np.uint32)
     there = known[np.minimum(np.searchsorted(known, wanted), len(known) - 1)] == wanted
     return keys if there.all() else [key for key, found in zip(keys, there.tolist(), strict=True) if found]
 

@@ -70,6 +70,15 @@ def test_equal_fingerprints_hide_no_key() -> None:
             assert lookup_many(trees, root, [key]).num_rows == (key in STATE)
 
 
+def test_equal_ranges_of_repositories_share_fingerprints() -> None:
+    trees, root = parted()
+    other = replace(trees, boundary_seed=trees.boundary_seed + 1)
+    assert lookup(trees, root, ABSENT[0]) is None
+    assert all(lookup(other, root, key) is not None for key in THERE)
+    assert list(identities_of(other, root, THERE)) == THERE
+    assert lookup_many(other, root, THERE).num_rows == len(THERE)
+
+
 def test_verified_trees_read_the_range_each_time() -> None:
     trees, root = parted()
     assert lookup(trees, root, ABSENT[0]) is None
