@@ -74,7 +74,7 @@ def test_batch_and_cache_sizes() -> None:
         "conflicts that an error lists (it counts all)": f"{MAX_LISTED_CONFLICTS:,}",
         "changes of a commit in memory, for each partition": f"{MAX_TAKE_BYTES // MIB} MiB",
         "changes that a merge keeps in memory to avoid a second walk": f"{MAX_HELD_BYTES // MIB} MiB",
-        "trees and layers in memory, for each process": f"{DEFAULT_BYTES // MIB} MiB",
+        "trees and layers in memory, for each process": f"{DEFAULT_BYTES // MIB} MiB, or `memory_cache_bytes`",
         "commits in memory, for each process": f"{CACHED_COMMITS:,}",
         "first parents in memory, to find commits that are not a first parent": f"{childless.HELD:,}",
     }

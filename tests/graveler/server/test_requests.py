@@ -24,7 +24,7 @@ from graveler_core.wiring.opening import open_stores
 from tests.graveler.server.conftest import Place, put_damaged
 from tests.graveler.server.plain_http import Http, basic
 
-_STATEMENT = {"effect": "allow", "actions": ["fs:ReadObject"], "resource": "*"}
+_STATEMENT = {"effect": "allow", "action": ["fs:ReadObject"], "resource": "*"}
 
 
 @pytest.fixture
