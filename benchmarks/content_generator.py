@@ -88,23 +88,24 @@ def random_puts(place: Place) -> Iterator[Measured]:
 def late_puts(place: Place) -> Iterator[Measured]:
     """Make 4,000 commits, or `--commits`, as `random_puts` does, on a branch with the entries of earlier commits."""
     for name, key in _KEYS.items():
-        chance, times = random.Random(8), Clocked()
+        chance, found = random.Random(8), list[Clocked]()
         with place.connect() as g:
             branch = place.repo(g).branch(name.replace(" ", "-"))
             for commit in range(place.size, place.size + (place.commits or _LATE_COMMITS)):
-                times += clocked(_commit_of(branch, key, chance, commit))
-        yield times.named(f"commit of {PUTS} puts, {name}, after {place.size:,} commits")
+                found.append(clocked(_commit_of(branch, key, chance, commit)))
+        yield Clocked.joined(found).named(f"commit of {PUTS} puts, {name}, after {place.size:,} commits")
 
 
 def _committed(place: Place, name: str, key: Key) -> Iterator[Measured]:
     """Make the commits on a new branch that begins empty."""
-    chance, times = random.Random(7), Clocked()
+    chance, found = random.Random(7), list[Clocked]()
     with place.connect() as g:
         main = place.repo(g).create_branch(name.replace(" ", "-"), source="main")
         began = time.perf_counter()
         for commit in range(place.size):
-            times += clocked(_commit_of(main, key, chance, commit))
+            found.append(clocked(_commit_of(main, key, chance, commit)))
         rate = place.size / (time.perf_counter() - began)
+        times = Clocked.joined(found)
         yield times.named(f"commit of {PUTS} puts, {name}")
         yield times[-max(1, place.size // 10) :].named(f"commit of {PUTS} puts, {name}, the last tenth")
         yield Measured(f"commits, {name}", "per s", (rate,))
@@ -124,23 +125,23 @@ def many_branches(place: Place) -> Iterator[Measured]:
     with place.connect() as g:
         repo = place.repo(g)
         names = [f"branch-{number:07}" for number in range(place.size)]
-        created, committed, deleted = Clocked(), Clocked(), Clocked()
+        created, committed, deleted = list[Clocked](), list[Clocked](), list[Clocked]()
         heads: dict[str, str] = {}
         for number, name in enumerate(names):
-            created += clocked(lambda: repo.create_branch(name, source="main"))  # noqa: B023
+            created.append(clocked(lambda: repo.create_branch(name, source="main")))  # noqa: B023
             branch, put = repo.branch(name), Put("one", _content(number))
-            committed += clocked(lambda: branch.transact([put], message="one"))  # noqa: B023
+            committed.append(clocked(lambda: branch.transact([put], message="one")))  # noqa: B023
             heads[name] = branch.record().commit_id
-        yield created.named("create branch, among many")
-        yield committed.named("commit of one put, each on its own branch")
+        yield Clocked.joined(created).named("create branch, among many")
+        yield Clocked.joined(committed).named("commit of one put, each on its own branch")
         yield clocked(lambda: list(repo.branches())).named("list all branches")
         middle = names[len(names) // 2]
         yield clocked(lambda: list(repo.branches(start=middle, limit=100)), 20).named(
             "list 100 branches from the middle"
         )
         for name in names:
-            deleted += clocked(lambda: repo.delete_branch(name, expected=heads[name]))  # noqa: B023
-        yield deleted.named("delete branch, among many")
+            deleted.append(clocked(lambda: repo.delete_branch(name, expected=heads[name])))  # noqa: B023
+        yield Clocked.joined(deleted).named("delete branch, among many")
 
 
 def _content(number: int) -> Entry:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import importlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from typing import Any, Literal
 
 import graveler_core as graveler
@@ -138,6 +139,13 @@ class Clocked:
 
     def __add__(self, other: Clocked) -> Clocked:
         return Clocked(self.wall + other.wall, self.cpu + other.cpu)
+
+    @classmethod
+    def joined(cls, parts: Iterable[Clocked]) -> Clocked:
+        """Return the times of many parts, in their order. Adding them one by one would take quadratic time."""
+        held = list(parts)
+        wall, cpu = (each.wall for each in held), (each.cpu for each in held)
+        return cls(tuple(chain.from_iterable(wall)), tuple(chain.from_iterable(cpu)))
 
     def named(self, name: str) -> Measured:
         """Return the times as a measurement with a name."""
