@@ -48,7 +48,7 @@ def list_objects(call: Call) -> HttpResponse:
             shown = object_fields(repo, item, with_metadata=with_metadata)
             return {**shown, **_presigned(ref, item.path)} if presign and isinstance(item, Entry) else shown
 
-        found = ref.list(query.text("prefix"), query.text("after"), query.text("delimiter"))
+        found = ref.list(query.text("prefix"), query.text("after"), query.text("delimiter"), call.rows)
         return call.page(found, record, lambda item: item.path)
 
     return call.read(page)

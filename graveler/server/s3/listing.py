@@ -161,7 +161,7 @@ def _entries(at: ReadableRef, query: ListingQuery) -> Iterable[tuple[str, Entry 
     if query.after > base and not query.after.startswith(base):
         return ()
     after = query.after.removeprefix(base) if query.after.startswith(base) else ""
-    found = at.list(path, after, query.delimiter)
+    found = at.list(path, after, query.delimiter, query.most + 1)
     return ((base + item.path, None if isinstance(item, CommonPrefix) else item) for item in found)
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from http.client import HTTPConnection, HTTPResponse, IncompleteRead
 from urllib.parse import urlsplit
 
+import pyarrow as pa
 import pytest
 import uvicorn
+from pydantic import BaseModel
 
 from graveler.server.api.errors import status_of
 from graveler.server.api.routes import ROUTES
@@ -18,8 +21,11 @@ from graveler.server.authentication import LOCKED_SECONDS, MAX_FAILURES, REMEMBE
 from graveler.server.content_response import SMALL_BYTES
 from graveler.server.serving import ServerOptions, application_of, listening, users_of
 from graveler.server.task_runner import TaskRunner
+from graveler_core.codec.entry import entries
+from graveler_core.engine.reading import listing
 from graveler_core.errors import GravelerError, InvalidInput, Kind, PermissionDenied, SlowDown
 from graveler_core.model.credentials import Credentials
+from graveler_core.model.entry import Entry
 from graveler_core.wiring.opening import open_stores
 from tests.graveler.server.conftest import Place, put_damaged
 from tests.graveler.server.plain_http import Http, basic
@@ -354,3 +360,35 @@ def status_for(port: int, host: str, path: str) -> int:
         return connection.getresponse().status
     finally:
         connection.close()
+
+
+def test_a_page_of_a_listing_takes_the_work_of_its_own_entries(
+    place: Place, http: Http, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It converts no entry behind the page, and makes no class for its answer."""
+    name = place.repository()
+    branch = place.server.graveler.repository(name).branch("main")
+    branch.stage_many(pa.table({"key": [f"d/{number:03}" for number in range(300)], "data": [b"x"] * 300}))
+    converted, made = list[int](), list[str]()
+
+    def counted(table: pa.Table) -> Iterator[Entry]:
+        converted.append(table.num_rows)
+        return entries(table)
+
+    def build(kind: type, built: str, *rest: object, **options: object) -> type:
+        made.append(built)
+        return new(kind, built, *rest, **options)
+
+    metaclass = type(BaseModel)
+    new = metaclass.__new__
+    pages = [("", "refs/main/objects/ls"), ("&prefix=d/", "refs/main/objects/ls")]
+    for query, path in pages:  # what the first request makes stays
+        assert http.send("GET", f"/repositories/{name}/{path}?amount=10{query}")[0] == 200
+    gc.collect()
+    monkeypatch.setattr(listing, "entries", counted)
+    monkeypatch.setattr(metaclass, "__new__", build)
+    for query, path in pages:
+        status, body, _ = http.send("GET", f"/repositories/{name}/{path}?amount=10{query}")
+        assert (status, len(json.loads(body)["results"])) == (200, 10)
+    assert converted == [11, 11]
+    assert made == []
