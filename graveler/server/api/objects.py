@@ -33,6 +33,7 @@ from graveler_core.model.entry import AddressType, CommonPrefix, Entry
 PRESIGNED_SECONDS: Final = 900
 """Seconds for which a signed URL is valid."""
 DEFAULT_CONTENT_TYPE: Final = "application/octet-stream"
+_RELATIVE: Final = AddressType.RELATIVE
 _USER_METADATA: Final = "x-lakefs-meta-"
 _INTERNAL_METADATA: Final = "x-lakefs-internal-"
 _RESERVED: Final = "::lakefs::"
@@ -44,8 +45,10 @@ def list_objects(call: Call) -> HttpResponse:
     presign, with_metadata = query.flag("presign"), query.flag("user_metadata", default=True)
 
     def page(repo: Repository, ref: ReadableRef) -> HttpResponse:
+        root = repo.storage_namespace.rstrip("/")
+
         def record(item: Entry | CommonPrefix) -> dict[str, object]:
-            shown = object_fields(repo, item, with_metadata=with_metadata)
+            shown = object_fields(root, item, with_metadata=with_metadata)
             return {**shown, **_presigned(ref, item.path)} if presign and isinstance(item, Entry) else shown
 
         found = ref.list(query.text("prefix"), query.text("after"), query.text("delimiter"), call.rows)
@@ -153,24 +156,33 @@ def get_storage_class(call: Call) -> HttpResponse:
 
 def object_record(repo: Repository, item: Entry | CommonPrefix, *, with_metadata: bool = True) -> ApiObject:
     """Return an entry or a common prefix as a record of the API."""
-    return ApiObject.model_validate(object_fields(repo, item, with_metadata=with_metadata))
+    return ApiObject.model_validate(object_fields(repo.storage_namespace.rstrip("/"), item, with_metadata=with_metadata))
 
 
-def object_fields(repo: Repository, item: Entry | CommonPrefix, *, with_metadata: bool = True) -> dict[str, object]:
-    """Return the fields of an `ApiObject` that have a value. Listings need no record of each entry."""
+def object_fields(root: str, item: Entry | CommonPrefix, *, with_metadata: bool) -> dict[str, object]:
+    """Return the fields of an `ApiObject` that have a value. Listings need no record of each entry.
+
+    Args:
+        root: Storage namespace of the repository, without a slash at the end.
+        item: The entry or common prefix.
+        with_metadata: Add the metadata of the user, if there are any.
+    """
     if isinstance(item, CommonPrefix):
         return {"path": item.path, "path_type": "common_prefix", "physical_address": "", "checksum": "", "mtime": 0}
+    address, mtime = item.address, item.mtime
     fields = {
         "path": item.path,
         "path_type": "object",
-        "physical_address": _uri(repo, item),
+        # Content that is stored in the entry has no address.
+        "physical_address": f"{root}/{address}" if address and item.address_type is _RELATIVE else address or "",
         "checksum": shown_checksum(item),
-        "mtime": seconds_of(item.mtime),
+        "mtime": 0 if mtime is None else int(mtime.timestamp()),
         "size_bytes": item.size,
-        "content_type": content_type_of(item),
+        "content_type": item.content_type or DEFAULT_CONTENT_TYPE,
     }
-    metadata = shown_metadata(item) if with_metadata else {}
-    return {**fields, "metadata": metadata} if metadata else fields
+    if with_metadata and item.metadata and (metadata := shown_metadata(item)):
+        fields["metadata"] = metadata
+    return fields
 
 
 def _presigned(ref: ReadableRef, path: str) -> dict[str, object]:
@@ -187,15 +199,6 @@ def content_type_of(entry: Entry) -> str:
 def seconds_of(moment: datetime | None) -> int:
     """Return a time in seconds since 1970, or 0 for none."""
     return 0 if moment is None else int(moment.timestamp())
-
-
-def _uri(repo: Repository, entry: Entry) -> str:
-    """Return the physical address of an entry. Content that is stored in the entry has none."""
-    if entry.address is None:
-        return ""
-    if entry.address_type is AddressType.RELATIVE:
-        return f"{repo.storage_namespace.rstrip('/')}/{entry.address}"
-    return entry.address
 
 
 def _metadata(headers: Mapping[str, str]) -> dict[str, str]:
