@@ -156,7 +156,8 @@ def get_storage_class(call: Call) -> HttpResponse:
 
 def object_record(repo: Repository, item: Entry | CommonPrefix, *, with_metadata: bool = True) -> ApiObject:
     """Return an entry or a common prefix as a record of the API."""
-    return ApiObject.model_validate(object_fields(repo.storage_namespace.rstrip("/"), item, with_metadata=with_metadata))
+    root = repo.storage_namespace.rstrip("/")
+    return ApiObject.model_validate(object_fields(root, item, with_metadata=with_metadata))
 
 
 def object_fields(root: str, item: Entry | CommonPrefix, *, with_metadata: bool) -> dict[str, object]:
