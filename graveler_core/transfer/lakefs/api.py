@@ -100,7 +100,10 @@ class LakefsApi:
     def uncommitted(self, branch: str) -> Iterator[tuple[str, str]]:
         """Yield path and kind (`added`, `changed`, `removed`) of the uncommitted changes of a branch."""
         for item in self._pages(f"/branches/{quote(branch, safe='')}/diff"):
-            yield item["path"], item["type"]
+            try:
+                yield item["path"], item["type"]
+            except (KeyError, TypeError) as e:
+                raise self._unexpected(e) from e
 
     def stat(self, ref: str, path: str) -> Mapping[str, Any] | None:
         """Return what the server says of an object, or `None` if it does not exist."""
@@ -108,7 +111,9 @@ class LakefsApi:
         status, text = self._exchange("GET", where, {"path": path, "user_metadata": "true"})
         if status == http.client.NOT_FOUND:
             return None
-        found: Mapping[str, Any] = json.loads(self._require("GET", where, status, text))
+        found = self._document(self._require("GET", where, status, text))
+        if not isinstance(found, dict):
+            raise self._unexpected(TypeError(f"{where}: not an object of JSON"))
         return found
 
     def _pages(self, path: str) -> Iterator[Mapping[str, Any]]:
@@ -122,7 +127,9 @@ class LakefsApi:
                 raise self._unexpected(e) from e
 
     def _json(self, verb: str, path: str, query: Mapping[str, str] | None = None) -> Any:
-        text = self._text(verb, path, query)
+        return self._document(self._text(verb, path, query))
+
+    def _document(self, text: bytes) -> Any:
         try:
             return json.loads(text)
         except ValueError as e:
@@ -145,7 +152,10 @@ class LakefsApi:
             where = self._root + path + (f"?{urlencode(query)}" if query else "")
             connection.request(verb, where, headers={"Authorization": self._authorization(), "Content-Length": "0"})
             answer = connection.getresponse()
-            return answer.status, answer.read(MAX_ANSWER_BYTES)
+            text = answer.read(MAX_ANSWER_BYTES)
+            if answer.length:  # `read` reports no answer that ends early
+                raise http.client.IncompleteRead(text, answer.length)
+            return answer.status, text
         except (OSError, http.client.HTTPException) as e:
             raise Unavailable(f"{self.shown}: cannot be reached: {e}", kind=Kind.StoreUnreachable) from e
         finally:

@@ -28,6 +28,10 @@ class Replay:
     """How often the dump is not ready."""
     failure: str | None = None
     page: int = 1_000
+    cut: str | None = None
+    """End of the address at which answers end after half of their bytes."""
+    wrong: dict[str, Any] = field(default_factory=dict)
+    """Documents of answers by the end of their addresses."""
     asked: list[str] = field(default_factory=list)
     port: int = 0
 
@@ -40,6 +44,9 @@ class Replay:
         """Status and document of an answer."""
         said = fixtures.answers()
         self.asked.append(f"{verb} {path}")
+        for end, document in self.wrong.items():
+            if path.endswith(end):
+                return 200, document
         match verb, path.removeprefix(ROOT).split("/")[1:]:
             case "GET", []:
                 return 200, said["repository"]
@@ -84,7 +91,9 @@ def replaying(answers: Replay) -> Iterator[Replay]:
             self.send_response(status)
             self.send_header("Content-Length", str(len(text)))
             self.end_headers()
-            self.wfile.write(text)
+            half = answers.cut is not None and parts.path.endswith(answers.cut)
+            self.wfile.write(text[: len(text) // 2] if half else text)
+            self.close_connection = True
 
         do_GET = do_POST = do_PUT = handle_one
 

@@ -126,6 +126,33 @@ def test_a_server_that_does_not_run(world: World, graveler: Graveler) -> None:
         migrate(graveler, world, server)
 
 
+@pytest.mark.parametrize("end", ["flights", "/dump", "/diff", "/stat"])
+def test_an_answer_that_is_cut_off(world: World, graveler: Graveler, server: Replay, end: str) -> None:
+    server.cut = end
+    with pytest.raises(Unavailable, match="cannot be reached: IncompleteRead"):
+        migrate(graveler, world, server, uncommitted=True)
+    server.cut = None
+    assert migrate(graveler, world, server, uncommitted=True).staged == 4
+
+
+@pytest.mark.parametrize(
+    ("end", "document"),
+    [
+        ("flights", []),
+        ("/dump", {"id": "DRone"}),
+        ("/diff", {"results": [{}], "pagination": {"has_more": False, "next_offset": ""}}),
+        ("/diff", {"results": ["text"], "pagination": {"has_more": False, "next_offset": ""}}),
+        ("/stat", "text"),
+    ],
+)
+def test_an_answer_of_another_form(
+    world: World, graveler: Graveler, server: Replay, end: str, document: object
+) -> None:
+    server.wrong[end] = document
+    with pytest.raises(Unavailable, match="does not answer as lakeFS does"):
+        migrate(graveler, world, server, uncommitted=True)
+
+
 @pytest.mark.parametrize("url", ["lakefs+ftp://h/r", "lakefs+http:///r", "lakefs+http://h", "lakefs+http://h/a/b"])
 def test_urls_that_are_none(world: World, graveler: Graveler, url: str) -> None:
     with pytest.raises(InvalidInput, match="is not the URL of a repository"):
