@@ -42,11 +42,12 @@ class Replay:
 
     def answer(self, verb: str, path: str, query: dict[str, str]) -> tuple[int, Any]:
         """Status and document of an answer."""
-        said = fixtures.answers()
         self.asked.append(f"{verb} {path}")
-        for end, document in self.wrong.items():
-            if path.endswith(end):
-                return 200, document
+        wrong = [document for end, document in self.wrong.items() if path.endswith(end)]
+        return (200, wrong[0]) if wrong else self._answer(verb, path, query)
+
+    def _answer(self, verb: str, path: str, query: dict[str, str]) -> tuple[int, Any]:
+        said = fixtures.answers()
         match verb, path.removeprefix(ROOT).split("/")[1:]:
             case "GET", []:
                 return 200, said["repository"]
