@@ -56,6 +56,7 @@ SMALLEST = {
     "graveler_core.committed.index.layer._IN_PYTHON": 0,
     "graveler_core.committed.index.layer._MANY": 0,
     "graveler_core.committed.index.three_way.MAX_HELD_BYTES": 0,
+    "graveler_core.committed.packed._BLOCK": 1,
     "graveler_core.committed.parts._FEW_KEYS": 1,
     "graveler_core.committed.plan.OPEN_MEANS": 1,
     "graveler_core.committed.plan.REWRITE_MEANS": 1,

@@ -37,6 +37,14 @@ class GravelerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     secret_access_key: str = Field(
         default="", repr=False, description='Secret of the access key. Pass dg.EnvVar("…") instead of the text.'
     )
+    cache_dir: str | None = Field(
+        default=None,
+        description="Local directory that caches data of commits in remote object stores. Processes may share it.",
+    )
+    cache_bytes: int | None = Field(default=None, description="Approximate maximum size of it. Default: 10 GiB.")
+    memory_cache_bytes: int | None = Field(
+        default=None, description="Approximate maximum size of decoded commits in memory. Default: 256 MiB."
+    )
     _graveler: "Graveler | None" = PrivateAttr(default=None)
     _report: Report = PrivateAttr(default_factory=Report)
 
@@ -46,9 +54,15 @@ class GravelerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         from graveler_core.model.credentials import credentials
 
         if self._graveler is None:
-            options = self.storage_options or None
-            shown = credentials(self.access_key_id, self.secret_access_key)
-            self._graveler = connect(self.url, credentials=shown, storage_options=options, cluster=self._cluster())
+            self._graveler = connect(
+                self.url,
+                credentials=credentials(self.access_key_id, self.secret_access_key),
+                storage_options=self.storage_options or None,
+                cache_dir=self.cache_dir,
+                cache_bytes=self.cache_bytes,
+                memory_cache_bytes=self.memory_cache_bytes,
+                cluster=self._cluster(),
+            )
         return self._graveler
 
     def place(self, repository: str) -> dict[str, str]:

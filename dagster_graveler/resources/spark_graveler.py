@@ -28,7 +28,7 @@ class SparkGravelerResource(GravelerResource):
         from graveler.spark.cluster import SparkCluster
         from graveler.spark.connection import Connection
 
-        connection = Connection(self.url, self.storage_options)
+        connection = Connection(self.url, self.storage_options, self.cache_dir, self.cache_bytes)
         return SparkCluster(
             lambda: session(self.pyspark), connection, self.rows_per_piece, self.threshold, self._report
         )

@@ -49,8 +49,11 @@ class TreeCache:
             return found[0]
 
     def put(self, id: Hashable, value: Any, size: int) -> None:
-        """Store a value of `size` bytes. A value larger than half of the cache is not stored."""
-        if size > self._max_bytes // 2:
+        """Store a value of `size` bytes. A value larger than three quarters of the cache is not stored.
+
+        The rest is for the values that each commit needs beside the largest run of an index.
+        """
+        if size > self._max_bytes // 4 * 3:
             return
         with self._lock:
             if id in self._held:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from graveler_core.committed.fingerprints import without_absent
 from graveler_core.committed.node import NodeRow
+from graveler_core.committed.packed import held_packed, packed
 from graveler_core.committed.parts import glance_at
 from graveler_core.committed.trees import ALL, DECISIVE, Range, Trees, held, read_node
 from graveler_core.model.entry import ENTRY_SCHEMA
@@ -44,17 +45,19 @@ def identities_of(trees: Trees, metarange: MetarangeId, keys: Sequence[bytes]) -
     """Return the identity of each existing entry at the sorted `keys`. For few keys. Raises as `lookup`."""
     identities: dict[bytes, bytes] = {}
     for row, part in _by_range(trees, metarange, keys):
-        found = held(trees, row, DECISIVE)
-        if found is None:
-            rows = _rows_at(trees, row, part, DECISIVE)
-            identities.update(zip(rows.column(KEY).to_pylist(), rows.column(IDENTITY).to_pylist(), strict=True))
-            continue
-        column = found.columns[_IDENTITY_COLUMN]
-        for key in part:
-            at = found.keys.position(key)
-            if at is not None:
-                identities[key] = column[at].as_py()
+        identities |= _identities(trees, row, part)
     return identities
+
+
+def beginnings_of(trees: Trees, metarange: MetarangeId, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+    """Return the identity, or a beginning of it, of each existing entry at the sorted `keys`. For few keys.
+
+    Ranges that are wanted repeatedly are not decoded again. Raises as `lookup`.
+    """
+    beginnings: dict[bytes, bytes] = {}
+    for row, part in _by_range(trees, metarange, keys):
+        beginnings |= _beginnings(trees, row, part)
+    return beginnings
 
 
 def lookup_many(
@@ -86,6 +89,30 @@ def _by_range(trees: Trees, metarange: MetarangeId, keys: Sequence[bytes]) -> It
         if first < end:
             yield row, keys[first:end]
         start = end
+
+
+def _identities(trees: Trees, row: NodeRow, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+    """Return the identity of each existing entry at some keys of a range."""
+    found = held(trees, row, DECISIVE)
+    if found is None:
+        rows = _rows_at(trees, row, keys, DECISIVE)
+        return dict(zip(rows.column(KEY).to_pylist(), rows.column(IDENTITY).to_pylist(), strict=True))
+    column, positions = found.columns[_IDENTITY_COLUMN], map(found.keys.position, keys)
+    return {key: column[at].as_py() for key, at in zip(keys, positions, strict=True) if at is not None}
+
+
+def _beginnings(trees: Trees, row: NodeRow, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+    """Return the identity of each existing entry at some keys of a range, or a beginning of it."""
+    if held(trees, row, DECISIVE) is not None:
+        return _identities(trees, row, keys)
+    known = held_packed(trees, row)
+    if known is None:
+        keys = without_absent(trees, row, keys)
+        known = packed(trees, row) if keys else None
+    if known is None:
+        return _identities(trees, row, keys)
+    found = ((key, known.beginning(key)) for key in keys)
+    return {key: beginning for key, beginning in found if beginning is not None}
 
 
 @lru_cache(maxsize=2)

@@ -203,6 +203,11 @@ def read_keys(trees: Trees, row: NodeRow, data: bytes) -> pa.Array:
     return _decoded(trees, row, (KEY,), data).column(KEY).chunk(0)
 
 
+def read_decisive(trees: Trees, row: NodeRow) -> list[pa.Array]:
+    """Return all keys and identities of a range from the store, without caching them. Raises as `read_range`."""
+    return [column.chunk(0) for column in _decoded(trees, row, DECISIVE).columns]
+
+
 def read_data(trees: Trees, row: NodeRow) -> bytes:
     """Return the file of a range.
 

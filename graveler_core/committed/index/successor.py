@@ -28,7 +28,7 @@ from graveler_core.committed.index.fold import fold
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.layer import Layer, aged, combined, overlaid, owned
 from graveler_core.committed.index.layers import inline_layer, inline_of, read_run, write_run
-from graveler_core.committed.index.lookup import identities_of_few, lookup_many
+from graveler_core.committed.index.lookup import beginnings_of_few, identities_of_few, lookup_many
 from graveler_core.committed.trees import DECISIVE, count_entries
 from graveler_core.errors import InvalidInput
 from graveler_core.model.entry import RECORD_SCHEMA
@@ -116,7 +116,7 @@ def small_successor(
         indexes: The repository's indexes.
         base: The index of the first parent.
         changes: Key and staged record of each change, with ascending keys.
-        held: Identity of the base's entry at each of the keys, b"" for none, if already known.
+        held: Identity of the base's entry at each of the keys, or a beginning of it, b"" for none, if already known.
         mapper: Runs tasks on the metarange.
     """
     base = _low_enough(indexes, base, mapper)
@@ -124,8 +124,9 @@ def small_successor(
     if any(later <= key for key, later in pairwise(keys)):
         raise InvalidInput("keys: must be sorted as bytes and unique")
     if held is None:
-        held = dict(zip(keys, identities_of_few(indexes, base, keys), strict=True))
-    effective = [(key, record) for key, record in changes if record_identity(record) != held[key]]
+        held = dict(zip(keys, beginnings_of_few(indexes, base, keys), strict=True))
+    same = _unchanged(indexes, base, changes, held)
+    effective = [(key, record) for key, record in changes if key not in same]
     put = [key for key, record in effective if record != TOMBSTONE_VALUE]
     added = sum(not held[key] for key in put)
     actions = (ElementAction.REMOVE if record == TOMBSTONE_VALUE else ElementAction.ADD for _, record in effective)
@@ -171,6 +172,19 @@ def _first(
         if rows > most:
             return pa.concat_tables(taken), changes
     return pa.concat_tables(taken), None
+
+
+def _unchanged(indexes: Indexes, base: Index, changes: Sequence[Staged], held: Mapping[bytes, bytes]) -> set[bytes]:
+    """Return the keys whose entry the changes leave as it is. If the new identity begins with what is known of the held
+    one, the whole held one is looked up.
+    """
+    new = {key: record_identity(record) for key, record in changes}
+    same = {key for key, identity in new.items() if identity == held[key]}
+    unclear = [key for key, identity in new.items() if held[key] and key not in same and identity.startswith(held[key])]
+    if unclear:
+        whole = identities_of_few(indexes, base, unclear)
+        same |= {key for key, identity in zip(unclear, whole, strict=True) if identity == new[key]}
+    return same
 
 
 def _low_enough(indexes: Indexes, base: Index, mapper: Mapper) -> Index:

@@ -27,13 +27,13 @@ from typing import TypeAlias
 
 from graveler_core.blobs.created_once import CreatedOnce
 from graveler_core.blobs.port import Blobs
-from graveler_core.codec.entry import entries, record_table
+from graveler_core.codec.entry import record_table
 from graveler_core.codec.records import decode
 from graveler_core.codec.staged_record import encode_entry, encode_tombstone
-from graveler_core.committed.index.lookup import lookup_few, lookup_many
 from graveler_core.committed.index.successor import Successor, on_metarange, small_successor, successor
 from graveler_core.engine.committing.basis import require_basis
 from graveler_core.engine.committing.draft import CommitContent, Draft, new_commit
+from graveler_core.engine.committing.existing import ExistingEntries, existing_entries
 from graveler_core.engine.committing.head import HeadMove, NewHead, move_head
 from graveler_core.engine.committing.validation import Arbiter, fail, normalised, validate, with_content_ids
 from graveler_core.engine.reading.view import BranchView, commit_of, view_of
@@ -43,7 +43,6 @@ from graveler_core.kv.store import Stored
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import BranchId, MetarangeId, Nonce, RepositoryId, RepositoryUid
-from graveler_core.model.index import Index
 from graveler_core.model.operations import Basis, Operation, Put
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.records import layout as keys
@@ -123,7 +122,7 @@ def _prepare(stores: Stores, call: _Call, draft: Draft, registers: Registers) ->
     view = replace(view, indexes=replace(view.indexes, trees=replace(trees, blobs=created)))
     if call.basis is not None:
         require_basis(stores, registers, view, call.basis)
-    existing = _held(view, view.head, call.paths)
+    existing = _existing(view, call)
     again = _require_unstaged(view, call, existing)
     outcome = with_content_ids(validate(call.operations, existing, call.arbiter), call.drawn)
     _require_kept(stores, registers, again, (entry for _, entry in outcome if entry is not None))
@@ -139,33 +138,34 @@ def _prepare(stores: Stores, call: _Call, draft: Draft, registers: Registers) ->
     return NewHead(commit, [*made.writes, *writes], compacted)
 
 
-def _held(view: BranchView, index: Index, paths: Sequence[str]) -> dict[str, Entry]:
-    keys = sorted(path.encode() for path in paths)
-    if len(keys) <= view.indexes.sizes.small_elements:
-        found = lookup_few(view.indexes, index, keys)
-        return {entry.path: entry for entry in found if entry is not None}
-    return {entry.path: entry for entry in entries(lookup_many(view.indexes, index, keys))}
+def _existing(view: BranchView, call: _Call) -> ExistingEntries:
+    """Look up the paths in the head. Entries are read if an operation expects one, or the compacted tree may differ."""
+    expecting = (each for each in call.operations if not isinstance(each, Put) or each.expected is not None)
+    compared = call.paths if view.compacted is not None else {operation.path for operation in expecting}
+    return existing_entries(view.indexes, view.head, call.paths, compared)
 
 
-def _successor(stores: Stores, view: BranchView, existing: Mapping[str, Entry], outcome: Outcome) -> Successor:
+def _successor(stores: Stores, view: BranchView, existing: ExistingEntries, outcome: Outcome) -> Successor:
     if len(outcome) > view.indexes.sizes.small_elements:
         return successor(view.indexes, view.head, record_table(outcome), mapper=stores.executor.map)
     changes = [(key, encode_tombstone() if entry is None else encode_entry(entry)) for key, entry in outcome]
-    held = {key: _identity(existing.get(key.decode())) for key, _ in outcome}
+    held = {key: existing.beginning(key.decode()) for key, _ in outcome}
     return small_successor(view.indexes, view.head, changes, held, mapper=stores.executor.map)
 
 
-def _require_unstaged(view: BranchView, call: _Call, existing: dict[str, Entry]) -> Stored | None:
+def _require_unstaged(view: BranchView, call: _Call, existing: ExistingEntries) -> Stored | None:
     """Refuse staged paths. Return the repository record, if the transaction needs it again: see `_require_kept`."""
     where = keys.repository(view.indexes.objects.repository.id)
     puts = any(isinstance(operation, Put) for operation in call.operations)
     rows = [(where.partition, where.key)] if puts else []
     answers, beside = staged.lookup_beside(view.stack, call.paths, rows)
-    compacted = existing if view.compacted is None else _held(view, view.compacted, call.paths)
+    below = existing
+    if view.compacted is not None:
+        below = existing_entries(view.indexes, view.compacted, call.paths, call.paths)
     dirty = [
         path
         for path, answer in zip(call.paths, answers, strict=True)
-        if _is_staged(answer, existing.get(path), compacted.get(path), removed=call.removed)
+        if _is_staged(answer, existing.beginning(path), below.beginning(path), removed=call.removed)
     ]
     if dirty:
         raise DirtyBranch(
@@ -190,26 +190,22 @@ def _later(repo: RepositoryRecord, again: Stored | None) -> RepositoryRecord | N
     return later if later.uid == repo.uid else None
 
 
-def _is_staged(answer: Staged | LookupSource, head: Entry | None, compacted: Entry | None, *, removed: bool) -> bool:
-    """Return `True` if a path is staged, given its newest record and its entries in the trees below.
+def _is_staged(answer: Staged | LookupSource, head: bytes, compacted: bytes, *, removed: bool) -> bool:
+    """Return `True` if a path is staged, given its newest record and the identities of its entries in the trees below.
 
     Args:
         answer: The newest record, or the tree that shows the entry.
-        head: Entry in the head.
-        compacted: Entry in the compacted tree, or in the head if there is none.
+        head: Identity of the entry in the head, b"" if there is none.
+        compacted: The same of the compacted tree, or of the head if there is no compacted tree.
         removed: Do not count a removal.
     """
     if answer is LookupSource.HEAD:
         return False
     if answer is LookupSource.BASE:
-        return _identity(head) != _identity(compacted) and not (removed and compacted is None)
+        return head != compacted and not (removed and not compacted)
     if answer is LookupSource.NOTHING:
         return not removed
     return not removed or (isinstance(answer, Staged) and answer.entry is not None)
-
-
-def _identity(entry: Entry | None) -> bytes:
-    return b"" if entry is None else entry.identity
 
 
 def _compacted(stores: Stores, view: BranchView, outcome: Outcome) -> MetarangeId | None:

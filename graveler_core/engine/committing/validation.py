@@ -91,7 +91,8 @@ def validate(
 
     Args:
         operations: Result of `normalised`.
-        existing: Current entries at the paths of the operations.
+        existing: Current entries at the paths of the operations. The entry below a put that expects none is read only
+            if there is a conflict that is refused, or whose arbiter reads it.
         arbiter: Decides about each conflict.
 
     Raises:
@@ -106,7 +107,7 @@ def validate(
         conflict = _conflict(operation, ground)
         resolution = Resolution.APPLY if conflict is None else _resolved(conflict, arbiter)
         if conflict is not None and resolution is Resolution.CONFLICT:
-            refused.append(conflict)
+            refused.append(_as_read(conflict))
         elif resolution is Resolution.APPLY and isinstance(operation, Put | Remove):
             outcome[path_key(operation.path)] = operation.entry if isinstance(operation, Put) else None
         # A dropped removal removes nothing. A refused removal is recorded, so that operations that depend on it are
@@ -162,10 +163,36 @@ def _resolved(conflict: OperationConflict, arbiter: Arbiter) -> Resolution:
         raise InvalidInput(f"transaction: on_conflict returned {answer!r}, which is not a Resolution") from None
 
 
+class _UnreadConflict(OperationConflict):
+    """Conflict whose existing entry is read when it is asked for: most arbiters decide without it."""
+
+    __slots__ = ("_ground",)
+    _ground: _Ground
+
+    def __init__(self, operation: Put, ground: _Ground) -> None:
+        values = {"path": operation.path, "kind": ConflictKind.KEY_EXISTS, "operation": operation, "_ground": ground}
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def existing(self) -> Entry | None:
+        return self._ground.existing[self.path]
+
+    def __reduce__(self) -> tuple[type[OperationConflict], tuple[object, ...]]:
+        return OperationConflict, (self.path, self.kind, self.operation, self.existing)
+
+
+def _as_read(conflict: OperationConflict) -> OperationConflict:
+    """Return a conflict with its existing entry."""
+    return OperationConflict(conflict.path, conflict.kind, conflict.operation, conflict.existing)
+
+
 def _conflict(operation: Operation, ground: _Ground) -> OperationConflict | None:
+    if isinstance(operation, Put) and operation.expected is None:
+        return _new(operation, ground)
     found = ground.existing.get(operation.path)
-    if isinstance(operation, Put):
-        kind, found = _put(operation, found, ground)
+    if isinstance(operation, Put) and operation.expected is not None:
+        kind, found = _changed(operation, operation.expected, found, ground)
     elif found is None:
         kind = ConflictKind.KEY_DOES_NOT_EXIST
     else:
@@ -173,25 +200,32 @@ def _conflict(operation: Operation, ground: _Ground) -> OperationConflict | None
     return None if kind is None else OperationConflict(operation.path, kind, operation, found)
 
 
-def _put(operation: Put, found: Entry | None, ground: _Ground) -> tuple[ConflictKind | None, Entry | None]:
-    """Return the conflict of a put, if any, and the entry that it was compared with."""
-    content_id, expected = operation.entry.content_id, operation.expected
-    removed = operation.path in ground.removed
-    if removed and expected is None:
-        return None, found  # a re-add
-    if operation.exact and expected is None and found is None:
-        return None, None
-    readded = removed and found is not None
+def _new(operation: Put, ground: _Ground) -> OperationConflict | None:
+    """Return the conflict of a put that expects no entry, if any."""
+    content_id = operation.entry.content_id
+    if operation.path in ground.removed:
+        return None  # a re-add
+    if operation.path in ground.existing:
+        return _UnreadConflict(operation, ground)
+    # A new entry gets its own content id. A given content id refers to an entry that must exist.
+    if operation.exact or content_id is None:
+        return None
+    moved = ground.renamed(content_id, None)
+    kind = ConflictKind.KEY_DOES_NOT_EXIST if moved is None else ConflictKind.KEY_EXISTS
+    return OperationConflict(operation.path, kind, operation, moved)
+
+
+def _changed(
+    operation: Put, expected: Entry, found: Entry | None, ground: _Ground
+) -> tuple[ConflictKind | None, Entry | None]:
+    """Return the conflict of a put that expects an entry, if any, and the entry that it was compared with."""
+    content_id = operation.entry.content_id
+    readded = operation.path in ground.removed and found is not None
     moved = None if readded or content_id is None else ground.renamed(content_id, expected)
     base = moved if found is None or readded else found
-    if expected is not None:
-        if base is None:
-            return ConflictKind.KEY_DOES_NOT_EXIST, found
-        return _first(_differences(operation.entry, base, value=False) | _differences(expected, base)), base
-    if base is not None:
-        return ConflictKind.KEY_EXISTS, base
-    # A new entry gets its own content id. A given content id refers to an entry that must exist.
-    return (ConflictKind.KEY_DOES_NOT_EXIST if content_id is not None else None), found
+    if base is None:
+        return ConflictKind.KEY_DOES_NOT_EXIST, found
+    return _first(_differences(operation.entry, base, value=False) | _differences(expected, base)), base
 
 
 def _differences(claimed: Entry, found: Entry, *, value: bool = True) -> set[ConflictKind]:

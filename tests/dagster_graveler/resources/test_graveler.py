@@ -105,6 +105,17 @@ def test_a_wrong_field_is_named_without_its_value(wrong: dict[str, Any], rule: s
     assert "canary" not in str(caught.value)
 
 
+def test_it_connects_with_its_caches(tmp_path: Path) -> None:
+    directory = tmp_path / "cache"
+    caches = {"cache_dir": str(directory), "cache_bytes": 20 << 20, "memory_cache_bytes": 1_000_000}
+    with GravelerResource(url="memory://", **caches).graveler() as graveler:  # type: ignore[arg-type]
+        opening = graveler._stores.opening
+        assert opening is not None
+        assert (opening.cache_dir, opening.cache_bytes, opening.memory_cache_bytes) == tuple(caches.values())
+    with pytest.raises(InvalidInput, match="memory_cache_bytes -1"):
+        GravelerResource(url="memory://", memory_cache_bytes=-1).graveler()
+
+
 def test_a_url_of_no_store_is_one_clear_error() -> None:
     with pytest.raises(InvalidInput, match="gopher"):
         GravelerResource(url="gopher://hole").graveler()

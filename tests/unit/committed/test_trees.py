@@ -106,7 +106,10 @@ def test_the_cache_remembers_what_it_was_asked_about_last(monkeypatch: pytest.Mo
 
 def test_the_cache_holds_no_more_than_its_bytes_and_lets_the_oldest_go() -> None:
     held = TreeCache(100)
-    held.put("large", object(), 60)
+    held.put("too large", object(), 76)
+    assert held.held_bytes == 0
+    held.put("large", object(), 75)
+    assert held.held_bytes == 75
     for name in "abc":
         held.put(name, name, 40)
         held.get("a")

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
 import greenlet
 
 from graveler_core.engine.committing import commit, transact
-from graveler_core.engine.reading.view import BranchView
+from graveler_core.engine.committing.existing import ExistingEntries
 from graveler_core.engine.staging import remove, write
 from graveler_core.errors import Kind, NotFound, OutcomeUnknown, PredicateFailed, SlowDown
-from graveler_core.model.entry import Entry
-from graveler_core.model.index import Index
 from graveler_core.stores import Stores
 from tests.proofs.simulation.mutants.plant import instead, mutant
 
@@ -46,22 +44,20 @@ def writers_call_undone_what_a_deleted_branch_showed() -> Iterator[None]:
 @mutant(seed=36, breaks="4")
 def transact_looks_at_its_paths_only_once() -> Iterator[None]:
     """A transaction that lost a swap compares its expectations with the content at its first attempt."""
-    real_call, real_held = transact._call, transact._held
-    first: dict[object, dict[str, Entry]] = {}
+    real_call, real_existing = transact._call, transact._existing
+    first: dict[object, ExistingEntries] = {}
 
     def call(*arguments: Any) -> Any:
         first.pop(greenlet.getcurrent(), None)
         return real_call(*arguments)
 
-    def held(view: BranchView, index: Index, paths: Sequence[str]) -> dict[str, Entry]:
-        if index != view.head:
-            return real_held(view, index, paths)
+    def existing(*arguments: Any) -> ExistingEntries:
         caller = greenlet.getcurrent()
         if caller not in first:
-            first[caller] = real_held(view, index, paths)
+            first[caller] = real_existing(*arguments)
         return first[caller]
 
-    with instead((transact, "_call", call), (transact, "_held", held)):
+    with instead((transact, "_call", call), (transact, "_existing", existing)):
         yield
 
 
