@@ -195,7 +195,7 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def programs() -> Iterator[Path]:
     """The directory of `graveler` and `python` as processes that are forked: one for each worker."""
-    with forked_programs() as directory:
+    with forked_programs("graveler", "python") as directory:
         yield directory
 
 

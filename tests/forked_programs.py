@@ -1,10 +1,10 @@
-"""Programs of this environment as processes that are forked from one: `graveler`, and `python` with a file or `-c`.
+"""Programs of this environment as processes that are forked from one: `graveler`, `python` with a file or `-c`, `dg`.
 
-A start of either takes a second of processor time, nearly all of it for imports. Here one process imports what most
-programs need, and forks a process for each start. Tests whose subject is what programs do and print put the directory
-of these programs first in PATH. The tests of the wheel and of `graveler_core.cli.startup` start real ones.
+A start of one takes a second of processor time or more, nearly all of it for imports. Here one process imports what
+most programs need, and forks a process for each start. Tests whose subject is what programs do and print put the
+directory of these programs first in PATH. The tests of the wheel and of `graveler_core.cli.startup` start real ones.
 
-    python -m tests.forked_programs SOCKET      is that process
+    python -m tests.forked_programs SOCKET MODULE…      is that process, which imports the modules
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-_IMPORTED = ("graveler.fs", "graveler_core.cli.app", "graveler_core.settings", "pandas", "pyarrow.parquet")
-"""Modules that most programs import. None of them starts a thread."""
+_LIBRARY = ("graveler.fs", "graveler_core.cli.app", "graveler_core.settings", "pandas", "pyarrow.parquet")
+_DAGSTER = ("dagster_dg_cli.cli", "dagster._cli.asset", "dagster._cli.job", "dagster_graveler.components", *_LIBRARY)
+PROGRAMS = {"graveler": _LIBRARY, "python": _LIBRARY, "dg": _DAGSTER}
+"""Modules that each program imports in most tests. None of them starts a thread."""
 _ASK = """#!/bin/sh
 exec '{python}' -ISE '{client}' '{socket}' {name} "$@"
 """
@@ -54,16 +56,17 @@ sys.exit(code)
 
 
 @contextmanager
-def forked_programs() -> Iterator[Path]:
-    """Give the directory of the programs, as long as the process that forks them runs."""
+def forked_programs(*names: str) -> Iterator[Path]:
+    """Give the directory of some of `PROGRAMS`, as long as the process that forks them runs."""
     with tempfile.TemporaryDirectory(prefix="graveler-programs-") as place:
         path, client = Path(place, "socket"), Path(place, "client.py")
         client.write_text(_CLIENT)
-        for name in ("graveler", "python"):
+        for name in names:
             program = Path(place, name)
             program.write_text(_ASK.format(python=sys.executable, client=client, socket=path, name=name))
             program.chmod(0o755)
-        command = [sys.executable, "-m", "tests.forked_programs", str(path)]
+        modules = sorted({module for name in names for module in PROGRAMS[name]})
+        command = [sys.executable, "-m", "tests.forked_programs", str(path), *modules]
         with subprocess.Popen(command, cwd=Path(__file__).parents[1], stdin=subprocess.DEVNULL) as process:
             try:
                 while not path.exists():
@@ -74,8 +77,8 @@ def forked_programs() -> Iterator[Path]:
                 process.terminate()
 
 
-def _serve(path: str) -> None:
-    for name in _IMPORTED:
+def _serve(path: str, modules: list[str]) -> None:
+    for name in modules:
         importlib.import_module(name)
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -127,6 +130,11 @@ def _run(asked: dict[str, Any]) -> int:
 
             sys.argv = [name, *arguments]
             main()
+        elif name == "dg":
+            from dagster_dg_cli.cli import main as dg
+
+            sys.argv = [name, *arguments]
+            dg()
         elif arguments[0] == "-c":
             sys.argv, sys.path[0] = arguments[:1] + arguments[2:], ""
             sys.modules["__main__"] = program = ModuleType("__main__")
@@ -149,4 +157,4 @@ def _run(asked: dict[str, Any]) -> int:
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1])
+    _serve(sys.argv[1], sys.argv[2:])

@@ -11,9 +11,12 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+
+from tests.forked_programs import forked_programs
 
 TUTORIALS = sorted((Path(__file__).parents[2] / "docs" / "tutorials").glob("*.md"))
 LONG = ("spark",)
@@ -24,8 +27,8 @@ _BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```", re.MULTILINE | re.DOTALL
 class Shell:
     """A shell that keeps its variables from one block to the next."""
 
-    def __init__(self, directory: Path, programs: Path) -> None:
-        places = [str(programs), str(Path(sys.executable).parent), os.environ["PATH"]]
+    def __init__(self, directory: Path, *programs: Path) -> None:
+        places = [*map(str, programs), str(Path(sys.executable).parent), os.environ["PATH"]]
         home, path = directory / "home", os.pathsep.join(places)
         (home / ".config").mkdir(parents=True)
         (home / ".config" / "dg.toml").write_text("[cli.telemetry]\nenabled = false\n")
@@ -66,16 +69,19 @@ class Shell:
     [pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if page.stem in LONG else []) for page in TUTORIALS],
 )
 def test_a_tutorial_does_what_it_says(page: Path, tmp_path: Path, programs: Path) -> None:
-    shell, printed = Shell(tmp_path, programs), ""
-    for language, name, content in _BLOCK.findall(page.read_text()):
-        if name and language == "yaml":
-            assert shell.read(name) == content
-        elif name:
-            shell.write(name, content)
-        elif language == "sh":
-            printed = shell.run(content)
-        elif language == "text":
-            assert printed.endswith(content), (printed, content)
+    blocks, printed = _BLOCK.findall(page.read_text()), ""
+    dagster = any(language == "sh" and content.startswith("dg ") for language, _, content in blocks)
+    with forked_programs("dg") if dagster else nullcontext() as theirs:
+        shell = Shell(tmp_path, *filter(None, (theirs, programs)))
+        for language, name, content in blocks:
+            if name and language == "yaml":
+                assert shell.read(name) == content
+            elif name:
+                shell.write(name, content)
+            elif language == "sh":
+                printed = shell.run(content)
+            elif language == "text":
+                assert printed.endswith(content), (printed, content)
 
 
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
