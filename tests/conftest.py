@@ -15,9 +15,12 @@ from hypothesis import HealthCheck, settings
 
 from tests.examples import examples
 from tests.forked_programs import forked_programs
+from tests.postgresql_server import postgresql_server, postgresql_url
 from tests.s3_server import S3Server
 from tests.servers.process import ServerProcess
 from tests.servers.spark_classes import options
+
+__all__ = ["postgresql_server", "postgresql_url"]
 
 # Before Spark or matplotlib are imported: workers are this interpreter, and no plot asks for a screen.
 os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable

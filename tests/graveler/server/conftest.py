@@ -11,14 +11,7 @@ import pytest
 from graveler_core.facade.branch import Branch
 from tests.graveler.server.running import RunningServer, running_server
 from tests.postgresql_server import fresh_schema
-from tests.postgresql_server import running_server as running_postgresql
 from tests.s3_server import S3Server
-
-
-@pytest.fixture(scope="session")
-def postgresql_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_postgresql(tmp_path_factory) as url:
-        yield url
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])

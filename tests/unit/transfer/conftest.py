@@ -10,24 +10,9 @@ import pytest
 
 from graveler_core.kv.registry import open_store
 from graveler_core.kv.store import Store
-from tests.postgresql_server import fresh_schema, running_server
 from tests.unit.transfer.moves import Original, original
 
 Open = Callable[[str], Store]
-
-
-@pytest.fixture(scope="session")
-def postgresql_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a running server."""
-    with running_server(tmp_path_factory) as url:
-        yield url
-
-
-@pytest.fixture
-def postgresql_url(postgresql_server: str) -> Iterator[str]:
-    """The URL of an empty schema on it."""
-    with fresh_schema(postgresql_server) as url:
-        yield url
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgresql"])
