@@ -22,6 +22,7 @@ from graveler_core.gc.findings import Trouble
 from graveler_core.gc.namespaces import EmptiedNamespace, NamespaceState, empty_namespaces
 from graveler_core.gc.sweep import GRACE
 from graveler_core.model.entry import AddressType, Entry
+from tests.examples import places
 from tests.unit.engine.interposed import Crash, Interposed
 from tests.unit.engine.world import World
 
@@ -341,7 +342,7 @@ def test_a_call_that_was_slower_than_all_others_deletes_nothing_of_a_new_reposit
 ) -> None:
     """Before each of its calls, others empty and release the namespace, and a repository with equal files is made."""
     monkeypatch.setattr(namespaces, "DELETED_AT_ONCE", 5)
-    for at in range(100):
+    for at in places(100):
         lake = Lake(tmp_path / str(at))
         lake.empty()
         lake.sleep()
