@@ -50,6 +50,15 @@ class Collected:
     expired: int = 0
     """Number of commits that have expired now. In a dry run: that would have."""
     revived: int = 0
-    """Number of commits that had begun to expire, and do not expire, because a rule or a flow needs them now."""
+    """Number of commits that had begun to expire or were announced to be removed, and stay, because a rule, a reference
+    or a flow needs them now.
+    """
+    unreached: int = 0
+    """Number of commits that were announced to be removed, because no branch or tag has ever reached them. In a dry run:
+    that would be.
+    """
+    removed: int = 0
+    """Number of such commits that were removed now. In a dry run: that would have been, unless a reference reaches them.
+    """
     files: tuple[str, ...] = ()
     """URIs of the Parquet files that list the deleted objects: `address`, `size` and `reason`. Empty in a dry run."""

@@ -96,9 +96,10 @@ from graveler_core.gc.examined_objects import ExaminedObjects, measured
 from graveler_core.gc.expiry import CommitStates, read_states
 from graveler_core.gc.object_listing import ObjectListing
 from graveler_core.gc.stock import Progress
+from graveler_core.gc.unreached import UnreachedCommits
 from graveler_core.model.collection import CollectionState, CondemnedSet, Reason
 from graveler_core.model.entities import RepositoryRecord
-from graveler_core.objects import condemned
+from graveler_core.objects import condemned, expired_commits
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.refs import repositories
@@ -138,6 +139,7 @@ def collect(
         raise InvalidInput(f"collect: repository {repo.id!r} is bare, so it is unknown which objects are needed")
     work = _Collection(stores, repo, plan or CollectionPlan(), progress)
     work.require_claim()
+    work.unreached.prepare()
     work.finish()
     work.condemn()
     work.finish()
@@ -156,6 +158,7 @@ class _Collection:
         self.cutoff = stores.clock.now() - min(plan.grace, _LONGEST)
         self.blobs = stores.blobs.at(repository.storage_namespace)
         self.record = CollectionRecord(stores, repository)
+        self.unreached = UnreachedCommits(stores, repository, plan, self.record, progress)
         self.assumed: tuple[pa.Table, CommitStates | None] | None = None
         """Objects that a dry run would have deleted, and the states of the commits afterwards."""
 
@@ -178,7 +181,8 @@ class _Collection:
             )
 
     def finish(self) -> None:
-        """Delete the objects of the current set if it is due."""
+        """Delete the objects of the current set if it is due, and the commits that are entered as removed."""
+        self.unreached.remove()
         if self.current is None:
             return
         listed = self.record.read_files()
@@ -215,10 +219,13 @@ class _Collection:
         self.done.condemned, self.done.condemned_size = measured(objects)
         self.done.condemned_expired, self.done.condemned_expired_size = measured(_expired(objects))
         self.done.expiring = len(states.new)
-        if (objects.num_rows or states.new) and not self.plan.dry_run:
+        lost = self.unreached.new(listed, states.expiring, self.cutoff)
+        self.done.unreached = lost.num_rows
+        if (objects.num_rows or states.new or lost.num_rows) and not self.plan.dry_run:
             self.repository = repositories.check_addresses(self.stores.kv, self.stores.ids, self.repository)
             self.stores.registers.forget_all(self.repository.id)
-            if self.record.condemn(objects, states.announcement(self.stores.clock.now())):
+            announced = expired_commits.merged([states.announcement(self.stores.clock.now()), lost])
+            if self.record.condemn(objects, announced):
                 self.record.confirm()
 
     def drop_unlisted(self) -> None:
@@ -255,11 +262,16 @@ class _Collection:
         objects = _among(listed.objects, found.unnamed)
         self.done.spared, self.done.spared_size = found.named
         self.done.expired = states.due.num_rows
-        self.done.revived = states.announced.num_rows + len(current.revived) - states.due.num_rows
+        removed = self.unreached.due(listed, current.revived)
+        self.done.removed = removed.num_rows
+        announced = states.announced.num_rows + listed.unreached.num_rows + len(current.revived)
+        self.done.revived = announced - states.due.num_rows - removed.num_rows
         if self.plan.dry_run:
             self._assume(objects, after)
             return
-        deleting = self.record.verify(objects, after.expired if states.due.num_rows else None)
+        expired = after.expired if states.due.num_rows else None
+        deleting = self.record.verify(objects, expired, self.unreached.remembered(removed, listed))
+        self.unreached.remove()
         if deleting is not None:
             self._delete(deleting)
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from graveler_core.errors import CorruptData, PredicateFailed
 from graveler_core.gc.examined_objects import measured
-from graveler_core.model.collection import REMEMBERED, Collections, CollectionState, CondemnedSet
+from graveler_core.model.collection import NEVER_REACHED, REMEMBERED, Collections, CollectionState, CondemnedSet
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import Nonce
 from graveler_core.objects import condemned, expired_commits
@@ -17,7 +18,7 @@ from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.stores import Stores
 
-PREFIXES = condemned.PREFIX, expired_commits.PREFIX
+PREFIXES = condemned.PREFIX, expired_commits.PREFIX, expired_commits.REMOVED_PREFIX
 """Prefixes of the files in the storage namespace."""
 FALLEN = 30
 """Number of sets older than `REMEMBERED` that are put together at once, in repositories with expired commits."""
@@ -25,14 +26,18 @@ FALLEN = 30
 
 @dataclass(frozen=True, slots=True)
 class ListedFiles:
-    """Content of the files that the record lists for the current set, and of those of the expired commits."""
+    """Content of the files that the record lists for the current set, and for expired and removed commits."""
 
     objects: pa.Table
     """Condemned objects, in `CONDEMNED`."""
     expiring: pa.Table
-    """Announced commits that are not revived, in `COMMITS`."""
+    """Commits that were announced to expire and are not revived, in `COMMITS`."""
+    unreached: pa.Table
+    """Commits that were announced to be removed and are not revived, in `COMMITS`."""
     expired: pa.Table
     """Expired commits, in `COMMITS`."""
+    removed: pa.Table
+    """Removed commits, in `COMMITS`."""
 
 
 class CollectionRecord:
@@ -60,8 +65,12 @@ class CollectionRecord:
             sets = [] if record.current is None else condemned.read(self._blobs, record.current)
             try:
                 objects = pa.concat_tables([condemned.CONDEMNED.empty_table(), *sets])
-                expiring = expired_commits.expiring(self._blobs, record)
-                return ListedFiles(objects, expiring, expired_commits.expired(self._blobs, record))
+                announced = expired_commits.expiring(self._blobs, record)
+                removes = pc.equal(announced.column("rule"), NEVER_REACHED)
+                expired = expired_commits.expired(self._blobs, record)
+                removed = expired_commits.removed(self._blobs, record)
+                expiring, unreached = announced.filter(pc.invert(removes)), announced.filter(removes)
+                return ListedFiles(objects, expiring, unreached, expired, removed)
             except CorruptData:
                 before, self._held = self._held, access.read(self._stores.kv, self._where)
                 if self._held == before:
@@ -98,12 +107,15 @@ class CollectionRecord:
         update = {"since": self._stores.clock.now(), "unconfirmed": False}
         return self._swap(current=current.model_copy(update=update))
 
-    def verify(self, objects: pa.Table, expired: pa.Table | None) -> CondemnedSet | None:
-        """Replace the condemned set by the objects that are to be deleted, and the expired commits.
+    def verify(
+        self, objects: pa.Table, expired: pa.Table | None, removed: pa.Table | None = None
+    ) -> CondemnedSet | None:
+        """Replace the condemned set by the objects that are to be deleted, and the expired and the removed commits.
 
         Args:
             objects: Objects that are to be deleted.
             expired: All expired commits. `None` leaves them.
+            removed: Commits that are to be removed, and those that were removed recently. `None` leaves them.
 
         Returns:
             The set of the objects. `None` if there is none, or if another process has changed the record.
@@ -112,7 +124,26 @@ class CollectionRecord:
         update: dict[str, Any] = {"current": deleting}
         if expired is not None:
             update["expired"] = expired_commits.write_expired(self._blobs, self._stores.ids.fresh(), expired)
+        if removed is not None:
+            id, since = self._stores.ids.fresh(), max(removed.column("since").to_pylist())
+            update["removed"] = expired_commits.write_removed(self._blobs, id, removed, since)
         return deleting if self._swap(**update) else None
+
+    def note_recording(self) -> bool:
+        """Note that all processes record former heads now. Return `False` if another process has changed the record."""
+        return self._swap(recording=self._stores.clock.now())
+
+    def note_adoption(self) -> bool:
+        """Note that all commits that nothing reached are former heads. Return `False` if another process has changed
+        the record.
+        """
+        return self._swap(adopted=True)
+
+    def note_removal(self) -> bool:
+        """Note that the newest removed commits are deleted. Return `False` if another process has changed the record."""
+        removed = self.value.removed
+        assert removed is not None  # noqa: S101 - the caller has read it
+        return self._swap(removed=removed.model_copy(update={"done": True}))
 
     def remember(self, deleted: CondemnedSet) -> bool:
         """Enter a set as deleted. Return `False` if another process has changed the record.

@@ -18,6 +18,7 @@ from graveler_core.gc.stock import Progress
 from graveler_core.kv.store import Store
 from graveler_core.model.entities import Commit
 from graveler_core.model.ids import CommitId
+from graveler_core.model.migration import ORIGIN
 from graveler_core.records.layout import CommitFolders
 
 
@@ -29,6 +30,8 @@ class Header(NamedTuple):
     rule: int
     operations: str
     made: datetime
+    migrated: bool
+    """True if the commit was migrated, so that another system knows an id of it."""
 
 
 @dataclass(slots=True)
@@ -95,8 +98,8 @@ class HistoryGraph:
         except CorruptData as e:
             yield Finding(Trouble.CORRUPT, Thing.COMMIT, id, e.message, size=len(data))
         else:
-            said = commit.version, commit.operations
-            self.headers[id] = Header(commit.parents, commit.generation, *said, commit.creation_date)
+            said = commit.version, commit.operations, commit.creation_date, ORIGIN in commit.metadata
+            self.headers[id] = Header(commit.parents, commit.generation, *said)
 
     def _generation(self, id: CommitId, header: Header) -> Iterator[Finding]:
         parents = []

@@ -44,6 +44,11 @@ class CommitStates:
         known = _ids(self.announced) | _ids(self.expired)
         return {id: rule for id, rule in self.not_kept.items() if id not in known}
 
+    @property
+    def expiring(self) -> set[CommitId]:
+        """Commits that are announced, or are to be."""
+        return _ids(self.announced) | self.new.keys()
+
     def announcement(self, now: datetime) -> pa.Table:
         """Return the new commits."""
         return expired_commits.table({id: Expiry(since=now, rule=rule) for id, rule in self.new.items()})
@@ -101,7 +106,7 @@ def without_content(stores: Stores, repo: RepositoryRecord) -> set[CommitId]:
         CorruptData: A file that the collection record lists is missing or damaged.
     """
     listed = CollectionRecord(stores, repo).read_files()
-    return _ids(listed.expiring) | _ids(listed.expired)
+    return _ids(listed.expiring) | _ids(listed.unreached) | _ids(listed.expired)
 
 
 def _ids(commits: pa.Table) -> set[CommitId]:

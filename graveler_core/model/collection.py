@@ -15,7 +15,11 @@ from graveler_core.model.entities import Record
 from graveler_core.model.ids import CommitId, Nonce
 
 REMEMBERED = timedelta(days=90)
-"""Time for which the addresses of deleted objects are remembered, so that they cannot be staged again."""
+"""Time for which the addresses of deleted objects, and the ids of removed commits, are remembered. Until then, the
+addresses cannot be staged, and nothing can be made to depend on the commits.
+"""
+NEVER_REACHED = "no branch or tag has reached it"
+"""Rule of a commit that is removed as a whole: see `gc.unreached`."""
 
 
 class CollectionState(StrEnum):
@@ -67,9 +71,9 @@ class CondemnedSet(BaseModel):
     size: int = Field(ge=0)
     """Size of the objects in bytes."""
     expiring: tuple[SortedFile, ...] = Field(default=(), exclude_if=operator.not_)
-    """While `condemned`: commits that are about to expire, ordered by id."""
+    """While `condemned`: commits that are about to expire or to be removed, ordered by id."""
     revived: tuple[CommitId, ...] = Field(default=(), exclude_if=operator.not_)
-    """While `condemned`: commits of `expiring` that do not expire, because a flow needs their content."""
+    """While `condemned`: commits of `expiring` that stay as they are, because a flow needs them."""
 
 
 class ExpiredCommits(BaseModel):
@@ -83,17 +87,37 @@ class ExpiredCommits(BaseModel):
     """Ordered by commit id."""
 
 
+class RemovedCommits(BaseModel):
+    """Commits that were removed as a whole within `REMEMBERED`, because no branch or tag had reached them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str
+    """Fresh for each set of commits."""
+    files: tuple[SortedFile, ...]
+    """Ordered by commit id."""
+    since: datetime
+    """Time at which the newest of the commits were entered."""
+    done: bool = False
+    """True once these are deleted."""
+
+
 class Expiry(BaseModel):
-    """Expiry of a commit."""
+    """Expiry or removal of a commit."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     since: datetime
-    """Time at which a collection found that no rule keeps the commit."""
+    """Time at which a collection found that no rule keeps the commit, or that no branch or tag has reached it."""
     rule: str
-    """Retention rule that kept the commit longest."""
+    """Retention rule that kept the commit longest, or `NEVER_REACHED`."""
     final: bool = False
-    """True if the commit has expired. False if it is about to expire: its content is still there."""
+    """True if the commit has expired or was removed. False if it is about to: its content is still there."""
+
+    @property
+    def removes(self) -> bool:
+        """True if the commit is removed, and not only its content."""
+        return self.rule == NEVER_REACHED
 
 
 class Collections(Record):
@@ -106,6 +130,11 @@ class Collections(Record):
     """Commits whose content may be deleted. No commit leaves this set."""
     forever: CondemnedSet | None = Field(default=None, exclude_if=operator.not_)
     """Former sets, put together. Expired commits still show the addresses, so these are remembered for ever."""
+    recording: datetime | None = Field(default=None, exclude_if=operator.not_)
+    """Time at which all processes that change the repository were known to record former heads."""
+    adopted: bool = Field(default=False, exclude_if=operator.not_)
+    """True once the commits that nothing reached before that are recorded as former heads, so that they stay."""
+    removed: RemovedCommits | None = Field(default=None, exclude_if=operator.not_)
     nonce: Nonce
 
     @property
@@ -116,4 +145,4 @@ class Collections(Record):
     @property
     def ids(self) -> set[str]:
         """Ids of all sets of files that the record lists."""
-        return {one.id for one in self.sets} | (set() if self.expired is None else {self.expired.id})
+        return {one.id for one in (*self.sets, self.expired, self.removed) if one is not None}

@@ -86,6 +86,10 @@ class RepositoryRecord(Record):
     """Ordered by name."""
     addresses_checked: bool = Field(default=False, exclude_if=operator.not_)
     """True once a collection has condemned content. Flows that stage addresses then read the collection record."""
+    former_heads: bool = Field(default=False, exclude_if=operator.not_)
+    """True once a collection has required that every process records former heads. Versions that do not record them
+    refuse a record with this field.
+    """
     erasures: int = Field(default=0, ge=0, exclude_if=operator.not_)
     """Number of times that an erasure has marked content. Flows that stage addresses then look for marks."""
     migrating: str = Field(default="", exclude_if=operator.not_)

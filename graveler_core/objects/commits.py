@@ -70,6 +70,11 @@ class CommitCache:
         """Number of commits in the cache."""
         return len(self._held)
 
+    def forget(self, partition: bytes, commit: CommitId) -> None:
+        """Drop a commit that was removed."""
+        with self._lock:
+            self._held.pop((partition, commit), None)
+
     def keep(self, partition: bytes, commit: StoredCommit) -> None:
         with self._lock:
             self._held[(partition, commit.id)] = (commit, self._now())

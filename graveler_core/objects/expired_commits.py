@@ -1,7 +1,9 @@
-"""Expired commits, as sorted files in the storage namespace. The collection record lists the files.
+"""Expired and removed commits, as sorted files in the storage namespace. The collection record lists the files.
 
-_graveler/collections/<id>/commits/<number>.parquet     commit, since, rule: commits that expire with a condemned set
+_graveler/collections/<id>/commits/<number>.parquet     commit, since, rule: commits that expire with a condemned set, or
+                                                        that are removed then
 _graveler/expired/<id>/<number>.parquet                 commit, since, rule: all expired commits
+_graveler/removed-commits/<id>/<number>.parquet         commit, since, rule: commits that were removed recently
 
 A restored dump finds the second kind of files in its namespace: see `adopt`.
 """
@@ -10,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from datetime import datetime
 
 import numpy as np
 import pyarrow as pa
@@ -17,13 +20,15 @@ import pyarrow.compute as pc
 
 from graveler_core.blobs.port import Blobs
 from graveler_core.errors import NotFound
-from graveler_core.model.collection import Collections, ExpiredCommits, Expiry, SortedFile
+from graveler_core.model.collection import Collections, ExpiredCommits, Expiry, RemovedCommits, SortedFile
 from graveler_core.model.ids import CommitId
 from graveler_core.objects import condemned, sorted_files
 from graveler_core.segments import format as segment_format
 
 PREFIX = "_graveler/expired/"
 """Prefix of the files of all expired commits."""
+REMOVED_PREFIX = "_graveler/removed-commits/"
+"""Prefix of the files of removed commits."""
 COMMITS = pa.schema(
     [
         pa.field("commit", pa.string(), nullable=False),
@@ -50,8 +55,13 @@ def write_expired(blobs: Blobs, id: str, commits: pa.Table) -> ExpiredCommits:
     return ExpiredCommits(id=id, files=sorted_files.write(blobs, f"{PREFIX}{id}/", commits))
 
 
+def write_removed(blobs: Blobs, id: str, commits: pa.Table, since: datetime) -> RemovedCommits:
+    """Write removed commits under an id that no other call uses."""
+    return RemovedCommits(id=id, files=sorted_files.write(blobs, f"{REMOVED_PREFIX}{id}/", commits), since=since)
+
+
 def expiring(blobs: Blobs, record: Collections) -> pa.Table:
-    """Return the commits that are about to expire with the condemned set, except for revived ones.
+    """Return the commits that are about to expire or to be removed with the condemned set, except for revived ones.
 
     Raises:
         CorruptData: A file is missing or damaged.
@@ -75,8 +85,20 @@ def expired(blobs: Blobs, record: Collections) -> pa.Table:
     return _whole(sorted_files.read(blobs, f"{PREFIX}{known.id}/", known.files, COMMITS))
 
 
+def removed(blobs: Blobs, record: Collections) -> pa.Table:
+    """Return the commits that were removed recently, or are being removed.
+
+    Raises:
+        CorruptData: A file is missing or damaged.
+    """
+    known = record.removed
+    if known is None:
+        return COMMITS.empty_table()
+    return _whole(sorted_files.read(blobs, f"{REMOVED_PREFIX}{known.id}/", known.files, COMMITS))
+
+
 def among(blobs: Blobs, record: Collections, commits: pa.Array) -> dict[CommitId, Expiry]:
-    """Return the expiries of those of some commits that have expired or are about to.
+    """Return the expiries of those of some commits that have expired, were removed, or are about to.
 
     Raises:
         CorruptData: A file is missing or damaged.
@@ -89,6 +111,9 @@ def among(blobs: Blobs, record: Collections, commits: pa.Array) -> dict[CommitId
     if record.expired is not None:
         rows = sorted_files.among(blobs, f"{PREFIX}{record.expired.id}/", record.expired.files, COMMITS, commits)
         found |= _expiries(rows, final=True)
+    if record.removed is not None:
+        folder, files = f"{REMOVED_PREFIX}{record.removed.id}/", record.removed.files
+        found |= _expiries(sorted_files.among(blobs, folder, files, COMMITS, commits), final=True)
     return found
 
 

@@ -136,6 +136,16 @@ def check_addresses(kv: Store, ids: IdSource, repo: RepositoryRecord) -> Reposit
     return _changed(kv, ids, repo, lambda now: {} if now.addresses_checked else {"addresses_checked": True})
 
 
+def require_former_heads(kv: Store, ids: IdSource, repo: RepositoryRecord) -> RepositoryRecord:
+    """Set `former_heads` for ever, and return the record.
+
+    Raises:
+        NotFound: The repository was deleted.
+        SlowDown: The record changes too often.
+    """
+    return _changed(kv, ids, repo, lambda now: {} if now.former_heads else {"former_heads": True})
+
+
 def count_erasure(kv: Store, ids: IdSource, repo: RepositoryRecord) -> RepositoryRecord:
     """Increment `erasures`, and return the record. Flows that have read an earlier record find out in their re-read.
 

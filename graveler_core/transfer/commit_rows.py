@@ -107,8 +107,16 @@ class CommitRows:
         """Write headers."""
         for place, header in self._of_commits(self.history.folders.headers):
             if self.dumped[place]:
-                self.writer.row(self.history.header, _present(header))
+                self.writer.row(self.history.header, self._present(place, header))
             self.step(len(self.graph))
+
+    def _present(self, place: int, header: bytes | None) -> bytes:
+        if header is not None:
+            return header
+        id = self.graph.id(place).hex()
+        if self.graph.reachable(self.graph.places(self.heads))[place]:
+            raise _corrupt(id, "was deleted during the dump")
+        raise Conflict(f"commit {id}: a collection removed it during the dump; dump again", kind=Kind.LostRace)
 
     def layouts(self) -> None:
         """Write the current layouts, without superseded indexes."""
@@ -179,12 +187,6 @@ def write_runs(histories: Sequence[CommitRows]) -> None:
 def _small_runs(layout: Layout) -> list[bytes]:
     """Return the ids of the runs in the key-value store to which a layout refers, 32 bytes each."""
     return [bytes.fromhex(run.id) for run in layout.index.runs if run.place is RunLocation.OBJECT]
-
-
-def _present(header: bytes | None) -> bytes:
-    if header is None:
-        raise CorruptData("a commit was deleted during the dump", kind=Kind.CorruptCommit)
-    return header
 
 
 def _corrupt(id: str, why: str) -> CorruptData:

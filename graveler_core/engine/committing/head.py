@@ -21,6 +21,9 @@ Two rules handle a swap whose response was lost.
 * The request of a swap without a response may still arrive. It is a compare-and-swap on the record from which the
   next attempt swaps, so at most one of the two succeeds. The attempt that fails must recognize the commit of the
   other as its own (step 2).
+
+Only a commit that was first written less than `RETRIED_WITHIN` ago is made a head, or told to hooks. A commit that was
+written earlier, and whose swap has failed, may be removed by a collection (`gc.unreached`).
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from functools import partial
 
 from graveler_core.engine.committing.draft import Draft, begin_operation, begun_operation
@@ -44,6 +48,7 @@ from graveler_core.errors import (
     CorruptData,
     DirtyBranch,
     GravelerError,
+    Kind,
     NoChanges,
     OutcomeUnknown,
     PredicateFailed,
@@ -61,6 +66,10 @@ from graveler_core.refs.ancestry import first_parents
 from graveler_core.stores import Registers, RetryBudget, Stores
 
 Refusals = tuple[type[GravelerError], ...]
+RETRIED_WITHIN = timedelta(hours=12)
+"""Time for which a call tries to make one commit the head. It is shorter than the grace period of any collection in a
+repository that other processes use.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +106,8 @@ class HeadMove:
 class TriedCommits:
     """Commits that one call tried to make the head of a branch."""
 
-    ids: set[CommitId] = field(default_factory=set)
+    ids: dict[CommitId, datetime] = field(default_factory=dict)
+    """Commits, with the times before they were first written."""
     began: CommitId | None = None
     """Head when the call began."""
     event: HookEvent = HookEvent.PRE_COMMIT
@@ -170,10 +180,12 @@ def advance(stores: Stores, registers: Registers, record: BranchRecord, head: Ne
     """
     base, commit, writes = registers.branch, head.commit.id, head.writes
     where = keys.branch(registers.repository, base.id)
-    tried.ids.add(commit)
+    first = tried.ids.setdefault(commit, stores.clock.now())
     if hooks.are_set(stores, registers.repository):
         record_writes(stores, writes)
         writes = ()
+    if not timedelta(0) <= stores.clock.now() - first < RETRIED_WITHIN:
+        raise _too_late(commit)
 
     def happened(current: BranchRecord) -> bool:
         return current.uid == base.uid and commit in _chain(stores, registers, current.commit_id)
@@ -256,6 +268,15 @@ def _prepared(stores: Stores, now: Registers, move: HeadMove) -> NewHead | None:
         if same_content(now, fresh(stores, move.repository, move.branch)):
             raise
     return None
+
+
+def _too_late(commit: CommitId) -> SlowDown:
+    """Return the error for a commit that a collection may have announced and removed (`gc.unreached`)."""
+    return SlowDown(
+        f"commit {commit}: was first written more than {RETRIED_WITHIN} ago; nothing was changed, try again",
+        kind=Kind.RetriesExhausted,
+        commit=commit,
+    )
 
 
 def _unknown(commit: CommitId) -> OutcomeUnknown:

@@ -119,6 +119,13 @@ def expiry_of(stores: Stores, repo: RepositoryRecord, ref: str, path: str) -> No
 def expired_error(commit: CommitId, expiry: Expiry, path: str | None = None) -> NotFound:
     """Return the error for a commit whose content has expired, or for a path in it."""
     where = f"commit {commit}" if path is None else f"path {path!r} in commit {commit}"
+    if expiry.removes:
+        return NotFound(
+            f"{where}: the commit was removed on {expiry.since:%Y-%m-%d}, because {expiry.rule}",
+            kind=Kind.CommitNotFound,
+            commit=commit,
+            commits=[commit],
+        )
     return NotFound(
         f"{where}: the content expired on {expiry.since:%Y-%m-%d} ({expiry.rule}); use a newer commit",
         kind=Kind.ContentExpired,

@@ -178,7 +178,7 @@ def _came_late(history: History, operation: Operation, change: Register) -> bool
 
 def _only_settings(old: RepositoryRecord, new: RepositoryRecord) -> bool:
     """Whether an active repository that stays active has a fresh nonce, and else nothing new but settings."""
-    names = ("read_only", "protection", "required_checks", "addresses_checked", "erasures", "nonce")
+    names = ("read_only", "protection", "required_checks", "addresses_checked", "former_heads", "erasures", "nonce")
     settings = {name: getattr(new, name) for name in names}
     stays = old.state is new.state is ACTIVE
     return not stays or (old.nonce != new.nonce and old.model_copy(update=settings) == new)

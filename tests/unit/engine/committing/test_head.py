@@ -21,7 +21,7 @@ from graveler_core.testing.counting_store import Counting
 from tests.unit.engine.flows import raw
 from tests.unit.engine.races import swaps_branch
 from tests.unit.engine.ten_keys import ten_keys
-from tests.unit.engine.world import World, entry
+from tests.unit.engine.world import START, World, entry
 
 T = TypeVar("T")
 
@@ -65,10 +65,10 @@ def test_one_s_own_commit_below_others(world: World) -> None:
     commits = [world.branch().transact([Put(name, entry(1))], message=name) for name in ("mine", "theirs")]
     stores, repo, name = world.branch()._at
     registers = fresh(stores, repo, name)
-    found = find_tried(stores, registers, TriedCommits({commits[0].id}, began))
+    found = find_tried(stores, registers, TriedCommits({commits[0].id: START}, began))
     assert found is not None
     assert found.id == commits[0].id
-    assert find_tried(stores, registers, TriedCommits({CommitId("0" * 64)}, began)) is None
+    assert find_tried(stores, registers, TriedCommits({CommitId("0" * 64): START}, began)) is None
 
 
 def test_what_is_older_than_the_call_is_not_its_own(world: World) -> None:
@@ -76,7 +76,7 @@ def test_what_is_older_than_the_call_is_not_its_own(world: World) -> None:
     began = world.branch().record().commit_id
     world.branch().transact([Put("theirs", entry(1))], message="theirs")
     stores, repo, name = world.branch()._at
-    assert find_tried(stores, fresh(stores, repo, name), TriedCommits({began}, began)) is None
+    assert find_tried(stores, fresh(stores, repo, name), TriedCommits({began: START}, began)) is None
 
 
 def test_the_walk_ends_where_the_call_began(world: World) -> None:
