@@ -54,11 +54,10 @@ class Collected:
     or a flow needs them now.
     """
     unreached: int = 0
-    """Number of commits that were announced to be removed, because no branch or tag has ever reached them. In a dry run:
-    that would be.
+    """Number of commits that were announced to be removed, because no branch or tag has ever reached them. In a dry
+    run: that would be.
     """
     removed: int = 0
-    """Number of such commits that were removed now. In a dry run: that would have been, unless a reference reaches them.
-    """
+    """Number of such commits that were removed now. In a dry run: that would have been."""
     files: tuple[str, ...] = ()
     """URIs of the Parquet files that list the deleted objects: `address`, `size` and `reason`. Empty in a dry run."""

@@ -140,7 +140,7 @@ class CollectionRecord:
         return self._swap(adopted=True)
 
     def note_removal(self) -> bool:
-        """Note that the newest removed commits are deleted. Return `False` if another process has changed the record."""
+        """Note that the removed commits are deleted. Return `False` if another process has changed the record."""
         removed = self.value.removed
         assert removed is not None  # noqa: S101 - the caller has read it
         return self._swap(removed=removed.model_copy(update={"done": True}))

@@ -31,10 +31,10 @@ Proof that no commit is deleted to which a reference leads or has led. Consider 
   is never computed by two calls, because each call draws a nonce. Only migrations compute the same ids again, and
   migrated commits are not announced.
 * Somebody knows its id, from a hook or from an error, and makes a reference or a commit that leads to it. The flow
-  reads the record first. If it reads it before step 1, it ends within the grace period, and step 3 finds what it has made. If
-  it reads it between steps 1 and 3, it swaps the record: either this swap comes first, and the verification fails or
-  finds the commit revived; or that of step 3 comes first, and the flow is refused. Afterwards it is refused for
-  90 days, longer than any process keeps the commit in a cache.
+  reads the record first. If it reads it before step 1, it ends within the grace period, and step 3 finds what it has
+  made. If it reads it between steps 1 and 3, it swaps the record: either this swap comes first, and the verification
+  fails or finds the commit revived; or that of step 3 comes first, and the flow is refused. Afterwards it is refused
+  for 90 days, longer than any process keeps the commit in a cache.
 * The same with a descendant that was not announced, because it was written after step 1. If its writer is not slower
   than the grace period, step 3 finds the header, and spares the ancestors. A slower writer does not tell the id: it
   gives up before it asks its hooks.

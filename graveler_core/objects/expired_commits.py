@@ -1,7 +1,7 @@
 """Expired and removed commits, as sorted files in the storage namespace. The collection record lists the files.
 
-_graveler/collections/<id>/commits/<number>.parquet     commit, since, rule: commits that expire with a condemned set, or
-                                                        that are removed then
+_graveler/collections/<id>/commits/<number>.parquet     commit, since, rule: commits that expire, or are removed, with a
+                                                        condemned set
 _graveler/expired/<id>/<number>.parquet                 commit, since, rule: all expired commits
 _graveler/removed-commits/<id>/<number>.parquet         commit, since, rule: commits that were removed recently
 

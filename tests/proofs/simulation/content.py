@@ -58,6 +58,8 @@ class ContentJudge:
     _looked: set[bytes] = field(default_factory=set)
     _seen: set[CommitId] = field(default_factory=set)
     """Commits that a branch reached."""
+    _homes: dict[str, set[CommitId]] = field(default_factory=dict)
+    """The same, by the uids of their repositories."""
     _told: set[str] = field(default_factory=set)
     _expiries: dict[str, frozenset[str]] = field(default_factory=dict)
     _committed: dict[CommitId, frozenset[Name]] = field(default_factory=dict)
@@ -121,6 +123,10 @@ class ContentJudge:
         """
         yield from self.broken
         yield from _uploads_lost(self.history)
+        for repo in self._repositories():
+            stored = {id for id, _ in self.records.scan(keys.commits(repo))}
+            for id in sorted(self._homes.get(repo.uid, set()) - stored):
+                yield f"commit {id[:8]} of {repo.id} was reached, and is gone"
         held, first = self.world.held, self.world.held.first
         named, seen = self.names(), self.names(seen=True)
         for at, who in named.items():
@@ -182,6 +188,7 @@ class ContentJudge:
                 continue
             if commit not in self._seen:
                 self._seen.add(commit)
+                self._homes.setdefault(repo.uid, set()).add(commit)
                 ahead += self.observer.header(repo, commit).parents
 
     def _never_whole(self, repo: RepositoryRecord, commit: CommitId) -> bool:
