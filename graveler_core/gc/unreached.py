@@ -61,7 +61,7 @@ from graveler_core.gc.retention import read_references
 from graveler_core.gc.stock import Progress
 from graveler_core.kv.bulk import set_many
 from graveler_core.model.collection import NEVER_REACHED, REMEMBERED, Expiry
-from graveler_core.model.entities import Branch, Repository, RepositoryState
+from graveler_core.model.entities import BranchRecord, RepositoryRecord, RepositoryState
 from graveler_core.model.ids import CommitId, Nonce
 from graveler_core.model.references import FormerHead
 from graveler_core.objects import expired_commits
@@ -82,7 +82,7 @@ class UnreachedCommits:
     """Commits that no branch or tag has reached, for one collection."""
 
     stores: Stores
-    repository: Repository
+    repository: RepositoryRecord
     plan: CollectionPlan
     record: CollectionRecord
     progress: Progress
@@ -166,7 +166,7 @@ class UnreachedCommits:
     def _renew_branches(self, heads: Set[CommitId]) -> None:
         """Make the swaps of writers fail that have read a branch with one of some heads before."""
         for name, found in access.scan(self.stores.kv, keys.branches(self.repository)):
-            held: Held[Branch] | None = found
+            held: Held[BranchRecord] | None = found
             for _ in range(_ATTEMPTS):
                 if held is None or held.value.commit_id not in heads:
                     break
