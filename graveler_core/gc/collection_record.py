@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
@@ -10,7 +11,14 @@ import pyarrow.compute as pc
 
 from graveler_core.errors import CorruptData, PredicateFailed
 from graveler_core.gc.examined_objects import measured
-from graveler_core.model.collection import NEVER_REACHED, REMEMBERED, Collections, CollectionState, CondemnedSet
+from graveler_core.model.collection import (
+    NEVER_REACHED,
+    REMEMBERED,
+    Collections,
+    CollectionState,
+    CondemnedSet,
+    RemovedCommits,
+)
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import Nonce
 from graveler_core.objects import condemned, expired_commits
@@ -38,6 +46,16 @@ class ListedFiles:
     """Expired commits, in `COMMITS`."""
     removed: pa.Table
     """Removed commits, in `COMMITS`."""
+
+
+@dataclass(frozen=True, slots=True)
+class EnteredCommits:
+    """Removed commits to enter in the record, with those that were removed recently."""
+
+    commits: pa.Table
+    """In `COMMITS`."""
+    since: datetime
+    """Time in the rows that are new."""
 
 
 class CollectionRecord:
@@ -86,6 +104,11 @@ class CollectionRecord:
         self._held = access.read(self._stores.kv, self._where)
         return self.value.current == deleting
 
+    def is_removing(self, removed: RemovedCommits) -> bool:
+        """Read the record again. Return `True` if it still lists commits that are being removed."""
+        self._held = access.read(self._stores.kv, self._where)
+        return self.value.removed == removed
+
     def renew(self) -> bool:
         """Replace the record by an equal one with a fresh nonce. Return `False` if another process has changed it.
 
@@ -108,7 +131,7 @@ class CollectionRecord:
         return self._swap(current=current.model_copy(update=update))
 
     def verify(
-        self, objects: pa.Table, expired: pa.Table | None, removed: pa.Table | None = None
+        self, objects: pa.Table, expired: pa.Table | None, removed: EnteredCommits | None = None
     ) -> CondemnedSet | None:
         """Replace the condemned set by the objects that are to be deleted, and the expired and the removed commits.
 
@@ -125,8 +148,8 @@ class CollectionRecord:
         if expired is not None:
             update["expired"] = expired_commits.write_expired(self._blobs, self._stores.ids.fresh(), expired)
         if removed is not None:
-            id, since = self._stores.ids.fresh(), max(removed.column("since").to_pylist())
-            update["removed"] = expired_commits.write_removed(self._blobs, id, removed, since)
+            id = self._stores.ids.fresh()
+            update["removed"] = expired_commits.write_removed(self._blobs, id, removed.commits, removed.since)
         return deleting if self._swap(**update) else None
 
     def note_recording(self) -> bool:

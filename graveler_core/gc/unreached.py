@@ -13,31 +13,32 @@ of a collection (`gc.collection`), with its record and its grace period:
 2. Wait for the grace period. A flow in which a caller names an announced commit revives it
    (`engine.reading.expired`).
 3. Verify. Read everything again, as in step 1. Announced commits are spared if a reference, a former head, a revived
-   commit or a commit that was not announced leads to them. Give a fresh nonce to each branch whose head is a parent of
-   the others. ✓ Then read branches, tags and former heads again. The swap of the verification enters the rest as
-   removed. ✓
-4. Delete their headers and layouts, and note that. ✓ Their ids are remembered for 90 days. Their trees and ranges
-   belong to the next sweep, and their content to the next collection.
+   commit or a commit that was not announced leads to them. If some are left, give a fresh nonce to each branch. ✓ Then
+   read branches, tags and former heads again. The swap of the verification enters the rest as removed. ✓
+4. Delete their headers and layouts, and note that. ✓ Before each batch of deletions, read the record again. Their ids
+   are remembered for 90 days. Their trees and ranges belong to the next sweep, and their content to the next
+   collection.
 
 Proof that no commit is deleted to which a reference leads or has led. Consider an announced commit.
 
 * A reference reached it before step 1. It still leads there, or left it in a flow that recorded a former head before.
   Former heads are read after references, so one of the two is found. Flows of earlier versions recorded nothing. They
   ended before the adoption in step 0.
-* Its writer makes it a head later. The swap succeeds only if the branch record is the one that the writer has read,
-  with a parent of the commit, or of an ancestor that was written with it, as its head. A swap that comes before the new
-  nonce of step 3 is found by the reading after it. A later swap fails. The writer then tries again only if it first
-  wrote the commit less than `RETRIED_WITHIN` ago (`engine.committing.head`), which is less than a grace period. An id
-  is never computed by two calls, because each call draws a nonce. Only migrations compute the same ids again, and
-  migrated commits are not announced.
+* Its writer makes it a head later. The swap succeeds only if the branch record is the one that the writer has read. A
+  swap that comes before the new nonce of step 3 is found by the reading after it. A later swap fails. The writer then
+  tries again only if it first wrote the commit less than `RETRIED_WITHIN` ago (`engine.committing.head`), which is less
+  than a grace period. An id is never computed by two calls, because each call draws a nonce. Only migrations compute
+  the same ids again, and migrated commits are not announced.
 * Somebody knows its id, from a hook or from an error, and makes a reference or a commit that leads to it. The flow
-  reads the record first. If it reads it before step 1, it ends within the grace period, and step 3 finds what it has
-  made. If it reads it between steps 1 and 3, it swaps the record: either this swap comes first, and the verification
-  fails or finds the commit revived; or that of step 3 comes first, and the flow is refused. Afterwards it is refused
-  for 90 days, longer than any process keeps the commit in a cache.
-* The same with a descendant that was not announced, because it was written after step 1. If its writer is not slower
-  than the grace period, step 3 finds the header, and spares the ancestors. A slower writer does not tell the id: it
-  gives up before it asks its hooks.
+  reads the record first. If it reads it between steps 1 and 3, it swaps the record: either this swap comes first, and
+  the verification fails or finds the commit revived; or that of step 3 comes first, and the flow is refused. Afterwards
+  it is refused for 90 days, longer than any process keeps the commit in a cache. If it reads the record before step 1
+  and swaps a branch, the new nonce of step 3 decides as for the writer, however slow the flow is. If it creates a
+  branch, or creates or assigns a tag, it ends within the grace period, because it checks again after its hooks, and
+  step 3 finds the reference.
+* Hooks are told a descendant. It is stored before. If that is before step 3, the descendant is found there and spares
+  the commit, unless it was announced itself. If it is later, its writer has checked the sources of a merge again after
+  that, and has begun to write less than `RETRIED_WITHIN` before.
 
 If a header is missing or damaged that something leads to, it is unknown what it leads to, and nothing is removed. The
 conditions are those of the collection: the grace period is longer than any flow in which callers name commits.
@@ -51,11 +52,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from graveler_core.codec.records import encode
 from graveler_core.errors import PredicateFailed, SlowDown
 from graveler_core.gc.collection_plan import CollectionPlan
-from graveler_core.gc.collection_record import CollectionRecord, ListedFiles
+from graveler_core.gc.collection_record import CollectionRecord, EnteredCommits, ListedFiles
 from graveler_core.gc.commits import HistoryGraph
 from graveler_core.gc.retention import read_references
 from graveler_core.gc.stock import Progress
@@ -72,7 +74,7 @@ from graveler_core.refs import repositories
 from graveler_core.stores import Stores
 
 _BATCH = 1_000
-"""Number of former heads that are written at once."""
+"""Number of former heads that are written at once, and of commits that are deleted between two reads of the record."""
 _ATTEMPTS = 1_000
 """Maximum number of swaps of a branch that changes all the time."""
 
@@ -127,22 +129,27 @@ class UnreachedCommits:
             self.assumed = due
         return self._entered(due)
 
-    def remembered(self, due: pa.Table, listed: ListedFiles) -> pa.Table | None:
+    def remembered(self, due: pa.Table, listed: ListedFiles) -> EnteredCommits | None:
         """Return the removed commits to remember. `None` leaves those of the record."""
         if not due.num_rows:
             return None
         now = self.stores.clock.now()
         young = [now - since < REMEMBERED for since in listed.removed.column("since").to_pylist()]
-        return expired_commits.merged([listed.removed.filter(pa.array(young, pa.bool_())), due])
+        commits = expired_commits.merged([listed.removed.filter(pa.array(young, pa.bool_())), due])
+        return EnteredCommits(commits, due.column("since")[0].as_py())
 
     def remove(self) -> None:
         """Delete the commits that the record lists as removed, if that has not been done."""
         removed = self.record.value.removed
         if removed is None or removed.done or self.plan.dry_run:
             return
-        for row in self.record.read_files().removed.to_pylist():
-            if row["since"] == removed.since:
-                self._delete(CommitId(row["commit"]))
+        known = self.record.read_files().removed
+        due = known.filter(pc.equal(known.column("since"), removed.since)).column("commit").to_pylist()
+        for start in range(0, len(due), _BATCH):
+            if not self.record.is_removing(removed):
+                return
+            for id in due[start : start + _BATCH]:
+                self._delete(CommitId(id))
         self.record.note_removal()
 
     def _delete(self, id: CommitId) -> None:
@@ -156,19 +163,19 @@ class UnreachedCommits:
         return expired_commits.table(dict.fromkeys(ids, entered))
 
     def _due(self, graph: HistoryGraph, announced: set[CommitId]) -> set[CommitId]:
-        unreached = dict(graph.unreachable())
-        due = (announced & unreached.keys()) - _with_ancestors(graph, unreached.keys() - announced)
+        unreached = {id for id, _ in graph.unreachable()}
+        due = (announced & unreached) - _with_ancestors(graph, unreached - announced)
         if not due or self.plan.dry_run:
             return due
-        self._renew_branches({parent for id in due for parent in unreached[id].parents})
+        self._renew_branches()
         return due - graph.reachable if self._reach(graph) else set()
 
-    def _renew_branches(self, heads: Set[CommitId]) -> None:
-        """Make the swaps of writers fail that have read a branch with one of some heads before."""
+    def _renew_branches(self) -> None:
+        """Make the swaps of all flows fail that have read a branch before."""
         for name, found in access.scan(self.stores.kv, keys.branches(self.repository)):
             held: Held[BranchRecord] | None = found
             for _ in range(_ATTEMPTS):
-                if held is None or held.value.commit_id not in heads:
+                if held is None:
                     break
                 record = held.value.model_copy(update={"nonce": Nonce(self.stores.ids.fresh())})
                 with suppress(PredicateFailed):

@@ -23,7 +23,8 @@ Two rules handle a swap whose response was lost.
   other as its own (step 2).
 
 Only a commit that was first written less than `RETRIED_WITHIN` ago is made a head, or told to hooks. A commit that was
-written earlier, and whose swap has failed, may be removed by a collection (`gc.unreached`).
+written earlier, and whose swap has failed, may be removed by a collection (`gc.unreached`). Before hooks are told a
+merge commit, and after it was written, its source is checked again, because the merge may have taken long.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from graveler_core.engine.protocol.registers import fresh, same_content
 from graveler_core.engine.protocol.restrictions import require_permitted
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.protocol.swap import Write, following, record_writes, without_layer
+from graveler_core.engine.reading.expired import require_again
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.errors import (
     Conflict,
@@ -80,6 +82,8 @@ class NewHead:
     writes: Sequence[Write] = ()
     """Records of the commit that are not stored yet."""
     compacted: MetarangeId | None = None
+    begun: datetime | None = None
+    """Time before the first of its ancestors was written that this attempt has written. `None` if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,10 +184,11 @@ def advance(stores: Stores, registers: Registers, record: BranchRecord, head: Ne
     """
     base, commit, writes = registers.branch, head.commit.id, head.writes
     where = keys.branch(registers.repository, base.id)
-    first = tried.ids.setdefault(commit, stores.clock.now())
+    first = tried.ids.setdefault(commit, head.begun or stores.clock.now())
     if hooks.are_set(stores, registers.repository):
         record_writes(stores, writes)
         writes = ()
+        require_again(stores, registers.repository, head.commit.header.parents[1:])
     if not timedelta(0) <= stores.clock.now() - first < RETRIED_WITHIN:
         raise _too_late(commit)
 

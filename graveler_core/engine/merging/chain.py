@@ -63,7 +63,7 @@ def chain(
     stores: Stores, registers: Registers, sides: Sides, combination: Combination, call: MergeCall
 ) -> NewHead | None:
     """Prepare the repeated commits. Return the last of them, or `None` if none of them changes the destination."""
-    at, waiting = sides.ours, None
+    begun, at, waiting = stores.clock.now(), sides.ours, None
     for link in _links(stores, registers, sides, combination, call):
         writes: list[Write] = list(link.made.writes)
         if waiting is not None:
@@ -74,7 +74,7 @@ def chain(
     if waiting is None:
         return None
     last = replace(waiting, draft=_last_words(waiting.draft, call.draft))
-    return NewHead(*_built(stores, registers, last, (at, sides.theirs)))
+    return NewHead(*_built(stores, registers, last, (at, sides.theirs)), begun=begun)
 
 
 def repeated_commits(stores: Stores, registers: Registers, sides: Sides) -> list[CommitId]:

@@ -8,7 +8,8 @@ calls `require_content` first, with a repository record that it has read from th
   when it decides that commits have expired, so one of the two swaps fails. A revived commit does not expire with this
   set.
 * If the commit is announced after the check, the flow ends before the grace period, so the collection finds what the
-  flow has made, and the commit does not expire, or its content has other names.
+  flow has made, and the commit does not expire, or its content has other names. Hooks may take days, so creations of
+  branches and tags check again after the hooks (`require_again`).
 """
 
 from __future__ import annotations
@@ -96,6 +97,17 @@ def require_content(
         return True if held is None or not found or not revive else _revived(stores, repo, held, found)
 
     retry(stores, f"revival of commits in {repo.id}", attempt)
+
+
+def require_again(stores: Stores, repo: RepositoryRecord, commits: Collection[CommitId]) -> None:
+    """Call `require_content` again with the current repository record, if there are commits, after something that may
+    have taken days.
+
+    Raises:
+        NotFound: As for `require_content`, or the repository was deleted.
+    """
+    if commits:
+        require_content(stores, repositories.get(stores.kv, stores.clock, stores.ids, repo.id), commits)
 
 
 def expiry_of(stores: Stores, repo: RepositoryRecord, ref: str, path: str) -> NotFound | None:

@@ -29,7 +29,14 @@ from graveler_core.engine.reading.view import commit_of
 from graveler_core.engine.references import reflog
 from graveler_core.engine.references.events import fold_sometimes, intent, note
 from graveler_core.engine.references.former_heads import former_head
-from graveler_core.engine.references.naming import changeable, hooked, name_taken, require_expected, require_free
+from graveler_core.engine.references.naming import (
+    changeable,
+    hooked,
+    name_taken,
+    require_after_hooks,
+    require_expected,
+    require_free,
+)
 from graveler_core.errors import InvalidInput, Kind, NotFound, PredicateFailed
 from graveler_core.model import past
 from graveler_core.model.entities import BranchRecord, RepositoryRecord
@@ -168,6 +175,7 @@ def _create_branch(stores: Stores, repo: RepositoryRecord, name: BranchId, commi
     where, mine = keys.branch(repo, name), partial(_bears, record.uid)
     try:
         with announced(stores, repo, hooked(HookEvent.PRE_CREATE_BRANCH, record)):
+            require_after_hooks(stores, repo, commit)
             made = access.create(stores.kv, where, record, mine=mine, once=True)
     except PredicateFailed:
         raise name_taken(repo, Kind.BranchExists, "branch", name) from None

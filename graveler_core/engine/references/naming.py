@@ -18,7 +18,9 @@ deleted and created again at the same commit is accepted for the same reason.
 
 from __future__ import annotations
 
+from graveler_core.engine.protocol import hooks
 from graveler_core.engine.protocol.hooks import HookedChange
+from graveler_core.engine.reading.expired import require_again
 from graveler_core.errors import Conflict, Kind, NotUnique
 from graveler_core.model.entities import BranchRecord, RepositoryRecord, Tag
 from graveler_core.model.ids import BranchId, CommitId, RepositoryId, TagId
@@ -35,6 +37,16 @@ def changeable(stores: Stores, repo: RepositoryId) -> RepositoryRecord:
     repository = repositories.get(stores.kv, stores.clock, stores.ids, repo)
     repositories.require_changeable(repository)
     return repository
+
+
+def require_after_hooks(stores: Stores, repo: RepositoryRecord, commit: CommitId) -> None:
+    """Check the commit of a new reference again, if there are hooks: they may have taken days.
+
+    Raises:
+        NotFound: The commit was removed, or its content has expired, or the repository was deleted.
+    """
+    if hooks.are_set(stores, repo):
+        require_again(stores, repo, [commit])
 
 
 def require_expected(reference: BranchRecord | Tag, expected: CommitId | None) -> None:

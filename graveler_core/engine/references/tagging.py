@@ -24,7 +24,14 @@ from graveler_core.engine.reading.snapshot import tree_of
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.engine.references.events import fold_sometimes, intent, note
 from graveler_core.engine.references.former_heads import former_head
-from graveler_core.engine.references.naming import changeable, hooked, name_taken, require_expected, require_free
+from graveler_core.engine.references.naming import (
+    changeable,
+    hooked,
+    name_taken,
+    require_after_hooks,
+    require_expected,
+    require_free,
+)
 from graveler_core.errors import CorruptData, InvalidInput, Kind, PredicateFailed
 from graveler_core.model import past
 from graveler_core.model.commit_texts import require_tag_chain
@@ -62,12 +69,13 @@ def create_tag(stores: Stores, repo: RepositoryId, tag: Tag, ref: str, target: T
     """
     repository = changeable(stores, repo)
     tag, commit = _naming(stores, repository, tag, ref, target)
-    require_content(stores, repository, [commit.id])
     require_free(stores, repository, branch=BranchId(tag.id))
     record = tag.model_copy(update={"past": past.begun(commit.id, stores.moment())})
     verify(stores, record, commit)
+    require_content(stores, repository, [commit.id])
     try:
         with announced(stores, repository, hooked(HookEvent.PRE_CREATE_TAG, record)):
+            require_after_hooks(stores, repository, commit.id)
             made = access.create(stores.kv, keys.tag(repository, tag.id), record, once=True).value
     except PredicateFailed:
         raise name_taken(repository, Kind.TagExists, "tag", tag.id) from None
@@ -104,15 +112,16 @@ def assign_tag(  # noqa: PLR0913, PLR0917 - the arguments of `create_tag`, and w
         held = branches.get_tag(stores.kv, repository, tag.id)
         require_expected(held.value, expected)
         named, commit = _naming(stores, repository, tag, ref, target)
-        require_content(stores, repository, [commit.id])
         record = named.model_copy(update={"past": held.value.past})
         verify(stores, record, commit)
+        require_content(stores, repository, [commit.id])
         if record == held.value:
             return record
         history = past.moved(held.value.past, held.value.commit_id, stores.moment(), assigned=True)
         record = record.model_copy(update={"past": history})
         try:
             with announced(stores, repository, hooked(HookEvent.PRE_CREATE_TAG, record, past.moves(history))):
+                require_after_hooks(stores, repository, commit.id)
                 left = [former_head(stores, repository, held.value.commit_id)]
                 made = access.replace(stores.kv, keys.tag(repository, tag.id), held, record, before=left).value
         except PredicateFailed:

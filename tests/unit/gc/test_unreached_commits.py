@@ -376,7 +376,7 @@ def test_a_writer_that_is_slower_than_the_grace_period_is_refused(tmp_path: Path
 
 
 def test_without_fresh_nonces_a_slow_writer_dangles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unreached.UnreachedCommits, "_renew_branches", lambda self, heads: None)
+    monkeypatch.setattr(unreached.UnreachedCommits, "_renew_branches", lambda self: None)
     with pytest.raises((AssertionError, CorruptData)):
         test_a_writer_that_is_slower_than_the_grace_period_is_refused(tmp_path)
 
