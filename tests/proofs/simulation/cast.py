@@ -17,6 +17,7 @@ from tests.proofs.simulation.schedule import Scheduler
 
 if TYPE_CHECKING:
     from tests.proofs.simulation.collecting import Lake
+    from tests.proofs.simulation.unreached import Days
 
 WORK = BranchId("work")
 SIDE = BranchId("side")
@@ -51,6 +52,8 @@ class Cast:
     """Stores content, of so many bytes, or names what somebody stored before. Without it, entries have no content."""
     lake: Lake = field(init=False)
     """Content that was stored, in histories with collections."""
+    days: Days = field(init=False)
+    """Time that passed, in histories with commits that nothing reaches."""
     trees: dict[CommitId, MetarangeId] = field(default_factory=dict)
     """Trees of commits on the side branch on which somebody reported. No two of these commits have the same content."""
 

@@ -23,14 +23,9 @@ from unittest.mock import patch
 from graveler_core.committed.index.indexes import Sizes
 from graveler_core.engine.committing import commit
 from graveler_core.engine.committing.draft import Draft
-from graveler_core.engine.compacting import compaction
 from graveler_core.engine.reading.branch import get
-from graveler_core.engine.references.branching import create_branch
-from graveler_core.engine.repositories import creation as repository
 from graveler_core.engine.repositories import protection
-from graveler_core.engine.repositories.creation import NewRepository
 from graveler_core.engine.staging import bulk
-from graveler_core.engine.staging import remove as removing
 from graveler_core.errors import NoChanges, NotFound
 from graveler_core.records import layout
 from graveler_core.refs.repositories import get as get_repository
@@ -49,28 +44,21 @@ from tests.proofs.simulation import (
     repositories,
     retirement,
     sweeping,
+    unreached,
     uploading,
 )
-from tests.proofs.simulation.cast import MAIN, PATHS, SIDE, WORK, Cast
+from tests.proofs.simulation.beginning import people, set_up, weather
+from tests.proofs.simulation.cast import PATHS, WORK, Cast
 from tests.proofs.simulation.checker import Judge
 from tests.proofs.simulation.content import ContentJudge
+from tests.proofs.simulation.headers import HeaderJudge
 from tests.proofs.simulation.history import AFTERWARDS, REPO, History, Outcome
 from tests.proofs.simulation.observe import Observer
 from tests.proofs.simulation.profiles import PROFILES
 from tests.proofs.simulation.repositories import Registers
-from tests.proofs.simulation.schedule import FAULTS, Fate, Scheduler
+from tests.proofs.simulation.schedule import Scheduler
 from tests.proofs.simulation.substitutes import substituted
-from tests.proofs.simulation.themes import (
-    ACTS,
-    LIFECYCLE,
-    OTHERS,
-    RARE_THEMES,
-    THEMES,
-    change,
-    collect_all,
-    life,
-    put_again,
-)
+from tests.proofs.simulation.themes import RARE_THEMES, THEMES
 from tests.proofs.simulation.world import RUNS, TINY_SIZES, World
 
 SWEEPS = ("sweeps", "folds")
@@ -92,6 +80,8 @@ class Verdict:
     steps: int
     error: Exception | None = None
     """What ended the history early."""
+    removed: int = 0
+    """Number of headers that collections removed while others were at work."""
 
     def __str__(self) -> str:
         lines = [f"seed {self.seed}: {len(self.violations)} violations", *self.violations, "", *self.trace]
@@ -129,18 +119,20 @@ def _simulate(seed: int, theme: str, sizes: Sizes | None = None, *, profile: str
     scheduler = Scheduler(chance, trace=[] if trace else None)
     shapes, logs = sizes or SIZES.get(theme), theme == references.THEME
     world = World(scheduler, shapes, idle=theme in SWEEPS, logs=logs, profile=profile)
-    world.ages = theme in collecting.THEMES
+    world.ages = theme in (*collecting.THEMES, unreached.THEME)
     history = History(lambda: scheduler.step)
     observer = Observer(world.kv, world.held, PATHS, REPO, WORK)
     cast = Cast(history, observer, scheduler)
     registers = Registers(world.kv, observer)
     names = references.References(world.kv)
     reports = approvals.Approvals(world.kv)
+    headers = HeaderJudge(world, observer, history)
     content = (erasing.ErasureJudge if theme in erasing.THEMES else ContentJudge)(world, observer, history)
     beside = defaultdict[str, Callable[[], object]](
         lambda: lambda: None, dict.fromkeys(collecting.THEMES, content.look)
     )
     beside |= {references.THEME: names.look, approvals.THEME: lambda: reports.look(scheduler.step)}
+    beside[unreached.THEME] = headers.look
 
     def changed() -> None:
         registers.look(scheduler.step, scheduler.current)
@@ -155,15 +147,17 @@ def _simulate(seed: int, theme: str, sizes: Sizes | None = None, *, profile: str
     ):
         violations, error = list[str](), None
         try:
-            _set_up(world)
+            set_up(world)
             if theme in SWEEPS:
                 sweeping.leftover(world, history)
             changed()
             world.changed = changed
             if theme in collecting.THEMES:
                 collecting.begin(world, cast, content)
-            _people(world, cast, theme)
-            _weather(scheduler, theme)
+            if theme == unreached.THEME:
+                unreached.begin(world, cast, headers)
+            people(world, cast, theme)
+            weather(scheduler, theme)
             scheduler.run()
             faultless, scheduler.fault_rate = scheduler.fault_rate == 0, 0
             _settle(world, history, content, theme)
@@ -184,11 +178,13 @@ def _simulate(seed: int, theme: str, sizes: Sizes | None = None, *, profile: str
                 violations = [*content.violations(), *violations]
             else:
                 violations += uploading.violations(world, history, observer)
+            if theme == unreached.THEME:
+                violations += headers.violations()
             if theme == references.THEME:
                 violations += references.violations(world.process(), names)
             if theme == approvals.THEME:
                 violations += approvals.violations(history, observer, registers, reports, cast)
-    return Verdict(seed, violations, history, scheduler.trace or [], scheduler.step, error)
+    return Verdict(seed, violations, history, scheduler.trace or [], scheduler.step, error, headers.beside)
 
 
 def judged(history: History, observer: Observer, registers: Registers, *, faultless: bool) -> Iterator[str]:
@@ -204,61 +200,6 @@ def judged(history: History, observer: Observer, registers: Registers, *, faultl
     yield from repositories.violations(history, registers)
     yield from protections.violations(history, registers)
     yield from _undisturbed(history)
-
-
-def _set_up(world: World) -> None:
-    """A repository with a side branch, and a branch with nothing staged; perhaps with a compacted tree that is the
-    head's own, which only an operation that moves the head can show.
-    """
-    stores = world.process()
-    repository.create_repository(stores, NewRepository(REPO, "memory://bucket/first", MAIN, adopt=True))
-    create_branch(stores, REPO, SIDE, "main")
-    create_branch(stores, REPO, WORK, "main")
-    if world.scheduler.chance.random() < 0.3:
-        removing.remove(stores, REPO, WORK, [PATHS[0]])
-        compaction.compact(stores, REPO, WORK)
-
-
-def _people(world: World, cast: Cast, theme: str) -> None:
-    """Actors of random kinds; some processes have read the branch before, and hold an old record of it; some have more
-    threads than one. Half of the histories know few kinds of acts, which meet all the more often (Groce et al., 2012);
-    some know those of a theme.
-    """
-    chance = cast.chance
-    known = ACTS | LIFECYCLE if chance.random() < 0.2 else ACTS
-    kinds = chance.sample(list(known), chance.randint(3, 6)) if chance.random() < 0.5 else list(known)
-    if chance.random() < 0.2:
-        kinds = list(chance.choice(list(THEMES.values())))
-    kinds = list((THEMES | RARE_THEMES)[theme]) if theme else kinds
-    cast.paths = PATHS[:1] if put_again in kinds else PATHS[:2] if theme == collecting.ERASED_PUTS else PATHS
-    weights = [(ACTS | LIFECYCLE | OTHERS)[kind] for kind in kinds]
-    process, stores = 0, world.process()
-    apart = chance.choice([0.9, 0.65, 0.2])
-    for number in range(chance.randint(3, 6)):
-        plan = chance.choices(kinds, weights, k=chance.randint(1, 8 if change in kinds or collect_all in kinds else 4))
-        if chance.random() < apart:
-            process, stores = number, world.process()
-            if chance.random() < 0.7:
-                get(stores, REPO, WORK, PATHS[0])
-        name = f"{number}-{plan[0].__name__}"
-        world.scheduler.spawn(name, process, life(cast, stores, name, plan))
-
-
-def _weather(scheduler: Scheduler, theme: str) -> None:
-    """How many faults strike, of which kinds, and how slow answers are."""
-    chance = scheduler.chance
-    scheduler.slow_answers = chance.choice([0.05, 0.15, 0.4])
-    lost, crash = (Fate.LOST_REQUEST, Fate.LOST_ANSWER, Fate.LATE), (Fate.CRASH_BEFORE, Fate.CRASH_AFTER)
-    rates = {FAULTS: (0.01, 0.05), lost: (0.05, 0.15), crash: (0.01, 0.04)}
-    if theme == cleaning.UNHEARD:  # what it is after needs one to be lost at one step: in any weather one seed in 10⁵
-        scheduler.faults, scheduler.swaps_only, scheduler.fault_rate = lost, True, chance.choice([0.1, 0.3])
-    elif chance.random() < 0.6:
-        scheduler.faults = chance.choice(list(rates))
-        scheduler.fault_rate = chance.choice(rates[scheduler.faults])
-        scheduler.outages = chance.random() < 0.3
-        # What an engine does about a lost answer of a swap, and of the next one, is asked nowhere else.
-        if scheduler.faults == lost and chance.random() < 0.5:
-            scheduler.swaps_only, scheduler.fault_rate = True, chance.choice([0.2, 0.5])
 
 
 def _settle(world: World, history: History, content: ContentJudge, theme: str) -> None:
@@ -283,6 +224,8 @@ def _clean_to_the_end(world: World, history: History, theme: str) -> None:
         if theme in erasing.THEMES:
             erasing.erase_to_the_end(world, history)
         collecting.collect_to_the_end(world, theme)
+    elif theme == unreached.THEME:
+        unreached.collect_to_the_end(world)
     else:
         return
     _read_all(world.process(), history)
@@ -324,30 +267,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--processes", type=int, default=1)
     options = parser.parse_args(arguments)
     seeds = options.seeds or range(options.first, options.first + options.histories)
-    begun, bad = time.perf_counter(), 0
+    begun, bad, removed = time.perf_counter(), 0, 0
     work = partial(
         _report, theme=options.theme, trace=options.trace, smallest=options.smallest, profile=options.profile
     )
-    for done, (violated, text) in enumerate(_reports(work, seeds, options.processes), 1):
+    for done, (violated, text, gone) in enumerate(_reports(work, seeds, options.processes), 1):
         bad += violated
+        removed += gone
         if text:
             print(text, flush=True)
         if done % PROGRESS == 0 or done == len(seeds):
             spent = time.perf_counter() - begun
-            print(f"{done:,} histories, {bad} with violations, {done / spent:,.1f} a second", flush=True)
+            found = f", {removed:,} headers removed" if removed else ""
+            print(f"{done:,} histories, {bad} with violations, {done / spent:,.1f} a second{found}", flush=True)
     return 1 if bad else 0
 
 
-def _report(seed: int, theme: str, *, trace: bool, smallest: bool, profile: str) -> tuple[bool, str]:
-    """Return true if a history has violations, and what to print of it: processes can send this to one another."""
+def _report(seed: int, theme: str, *, trace: bool, smallest: bool, profile: str) -> tuple[bool, str, int]:
+    """Return true if a history has violations, what to print of it, and the number of removed headers: processes can
+    send this to one another.
+    """
     verdict = simulate(seed, theme, trace=trace, smallest=smallest, profile=profile)
     violated = bool(verdict.violations)
-    return violated, str(verdict) if violated or trace else ""
+    return violated, str(verdict) if violated or trace else "", verdict.removed
 
 
 def _reports(
-    work: Callable[[int], tuple[bool, str]], seeds: Sequence[int], processes: int
-) -> Iterator[tuple[bool, str]]:
+    work: Callable[[int], tuple[bool, str, int]], seeds: Sequence[int], processes: int
+) -> Iterator[tuple[bool, str, int]]:
     if processes == 1:
         yield from map(work, seeds)
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from graveler_core.stores import Stores
-from tests.proofs.simulation import approvals, cleaning, collecting, uploading
+from tests.proofs.simulation import approvals, cleaning, collecting, unreached, uploading
 from tests.proofs.simulation.actors import (
     change,
     cherry_pick,
@@ -54,6 +54,15 @@ from tests.proofs.simulation.lifecycles import (
 from tests.proofs.simulation.merging import merge_side, publish
 from tests.proofs.simulation.references import THEME, drop_one, fold_log, move_one, name_one, undelete_one
 from tests.proofs.simulation.sweeping import fold_head, sweep_all
+from tests.proofs.simulation.unreached import (
+    collect_for_days,
+    drop_some,
+    lose_commits,
+    months_pass,
+    move_told,
+    name_told,
+    write_oddly,
+)
 from tests.proofs.simulation.uploading import purge_all, upload_and_commit
 
 ACTS: dict[Act, int] = {
@@ -118,6 +127,13 @@ OTHERS: dict[Act, int] = {
     erase_some: 14,
     put_slowly: 14,
     name_old: 8,
+    lose_commits: 8,
+    write_oddly: 6,
+    name_told: 8,
+    move_told: 8,
+    drop_some: 4,
+    collect_for_days: 10,
+    months_pass: 1,
 } | NAMING
 """Only in themes."""
 RARE_THEMES: dict[str, tuple[Act, ...]] = {
@@ -212,6 +228,19 @@ RARE_THEMES: dict[str, tuple[Act, ...]] = {
         collect_twice,
         days_pass,
         empty_all,
+    ),
+    unreached.THEME: (
+        put,
+        commit_all,
+        hard_reset,
+        recreate_branch,
+        lose_commits,
+        write_oddly,
+        name_told,
+        move_told,
+        drop_some,
+        collect_for_days,
+        months_pass,
     ),
     THEME: tuple(NAMING),
     "folds": (change, fold_head, fold_head, sweep_all, sweep_all),

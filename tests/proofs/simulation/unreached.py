@@ -1,0 +1,290 @@
+"""Actors whose commits no reference reaches, others who know the ids of these commits, and collectors, while days pass.
+
+Writers are killed between the records of a commit and the swap, pause there for days, or their swap arrives days later.
+Hooks learn the ids of commits, and take days, too. Users make branches, tags, merges, replays and hard resets of
+commits that nobody reaches, or that were removed.
+
+Only a creation of a branch or tag, and an assignment of a tag, must not take longer than a grace period, after its
+hooks. Time passes in steps of half of it, so each of them may be running during one step, never during two. All other
+calls may take as long as they like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from graveler_core.engine.committing import commit
+from graveler_core.engine.committing.draft import Draft
+from graveler_core.engine.merging import merge, transplant
+from graveler_core.engine.merging.sides import MergeRequest
+from graveler_core.engine.references import branching, reset, tagging
+from graveler_core.engine.staging import write
+from graveler_core.errors import OutcomeUnknown
+from graveler_core.gc.collection import collect
+from graveler_core.gc.collection_plan import CollectionPlan
+from graveler_core.model.changes import MergeStrategy
+from graveler_core.model.collection import REMEMBERED
+from graveler_core.model.entities import Tag
+from graveler_core.model.ids import BranchId, CommitId, TagId
+from graveler_core.refs.branches import get_tag
+from graveler_core.refs.repositories import get as get_repository
+from graveler_core.stores import Hook, Hooks, Stores
+from tests.proofs.simulation.actors import cherry_pick, commit_all, hard_reset, put, revert, transact_one
+from tests.proofs.simulation.cast import PATHS, WORK, Act, Cast
+from tests.proofs.simulation.headers import HeaderJudge
+from tests.proofs.simulation.history import NEVER, REPO, Operation
+from tests.proofs.simulation.merging import form_of, merge_side
+from tests.proofs.simulation.odd_writers import ODDITIES, Oddity, odd, survived
+from tests.proofs.simulation.sweeping import over
+from tests.proofs.simulation.world import World
+
+THEME = "unreached commits"
+NAME = "name"
+"""Calls that end within a grace period."""
+GRACE = timedelta(days=1)
+COLLECT = "collect"
+BRANCHES = tuple(BranchId(f"u{number}") for number in range(3))
+TAGS = tuple(TagId(f"t{number}") for number in range(2))
+EVENTS = ("pre-commit", "pre-merge", "pre-create-branch", "pre-create-tag")
+COLLECTIONS = 4
+"""After so many, with a long time between, no commit is left that no reference has reached."""
+
+
+@dataclass
+class Days:
+    """Steps of time, and the ids of commits that hooks and errors have told."""
+
+    cast: Cast
+    judge: HeaderJudge
+    passed: list[int] = field(default_factory=list)
+    """Steps of the history at which time passed."""
+    hooked: dict[str, int] = field(default_factory=dict)
+    """By actor: the step at which its hook ended, or `NEVER` while it runs."""
+    told: set[CommitId] = field(default_factory=set)
+
+    def some_id(self) -> CommitId | None:
+        """A commit that somebody names: mostly one that no reference reaches, or that was removed."""
+        chance, judge = self.cast.chance, self.judge
+        drawn = chance.random()
+        known = judge.unreached if drawn < 0.6 else sorted(judge.removed) if drawn < 0.8 else sorted(self.told)
+        known = known or sorted(judge.stored)
+        return chance.choice(known) if known else None
+
+    def some_pass(self, most: int = 3) -> None:
+        """Have half a grace period pass, a few times."""
+        for _ in range(self.cast.chance.randint(1, most)):
+            self._pass(partial(self._may_pass, long=False), GRACE / 2 + timedelta(hours=1))
+
+    def many_pass(self) -> None:
+        """Have so much time pass that the ids of removed commits are forgotten."""
+        self._pass(partial(self._may_pass, long=True), REMEMBERED + GRACE)
+
+    def passes_or_alone(self, name: str, steps: int) -> Callable[[], bool]:
+        """Return the function that says whether some steps of time have passed, or nobody else is left."""
+        until = len(self.passed) + steps
+        return lambda: len(self.passed) >= until or self.cast.scheduler.alone(name)
+
+    def _pass(self, may: Callable[[], bool], time: timedelta) -> None:
+        self.cast.scheduler.wait(may)
+        self.passed.append(self.cast.scheduler.step)
+        self.cast.scheduler.jump(time)
+
+    def _may_pass(self, *, long: bool) -> bool:
+        names = (one for one in self.cast.history.operations if one.kind == NAME)
+        return all(self._fits(one, long=long) for one in names)
+
+    def _fits(self, operation: Operation, *, long: bool) -> bool:
+        begun = max(operation.start, self.hooked.get(operation.actor, -1))
+        last = self.cast.scheduler.step if long else self.passed[-1] if self.passed else -1
+        return begun > last or over(operation, self.cast.scheduler) <= self.cast.scheduler.step
+
+
+def begin(world: World, cast: Cast, judge: HeaderJudge) -> None:
+    """Some branches, and commits that nobody reaches. Most repositories have adopted the commits of earlier times."""
+    chance, cast.days = cast.chance, Days(cast, judge)
+    stores = world.process()
+    for branch in BRANCHES[:2]:
+        branching.create_branch(stores, REPO, branch, WORK)
+    adopted = chance.random() < 0.85
+    if adopted:
+        for _ in range(2):
+            _collect(cast, stores, "somebody", dry_run=False)
+            world.scheduler.jump(GRACE)
+    for _ in range(chance.randint(0, 5)):
+        branch = chance.choice(BRANCHES[:2])
+        survived(partial(_commit_on, cast, odd(stores, Oddity.KILLED, _never, _never), "somebody", branch))
+    if chance.random() < 0.85:
+        world.scheduler.jump(GRACE + timedelta(seconds=1))
+    if adopted and chance.random() < 0.5:
+        _collect(cast, stores, "somebody", dry_run=False)
+        world.scheduler.jump(chance.choice([GRACE / 2, GRACE]))
+
+
+def _never(*_: object) -> None:
+    raise AssertionError("nobody pauses before a history begins")
+
+
+def strange(cast: Cast, stores: Stores, name: str, oddity: Oddity | None = None) -> Stores:
+    """The stores of a process that swaps the next branch oddly, or tells hooks."""
+    chance, days = cast.chance, cast.days
+    if chance.random() < 0.35:
+        stores = replace(stores, hooks=Hooks(functions=(Hook("told", partial(_told, cast, name), EVENTS),)))
+    if oddity is None and chance.random() < 0.4:
+        return stores
+
+    def later(call: Callable[[], object]) -> None:
+        arrives = days.passes_or_alone(name, chance.randint(1, 5))
+
+        def come() -> None:
+            cast.scheduler.wait(arrives)
+            call()
+
+        cast.scheduler.later("swap", come)
+
+    return odd(stores, oddity or chance.choice(ODDITIES), partial(days.some_pass, 5), later)
+
+
+def _told(cast: Cast, name: str, request: Any, _repository: Any) -> None:
+    """A hook. It may take days."""
+    cast.days.told.add(CommitId(request.commit_id))
+    cast.days.hooked[name] = NEVER
+    if cast.chance.random() < 0.4:
+        cast.days.some_pass(5)
+    cast.days.hooked[name] = cast.scheduler.step
+
+
+def lose_commits(cast: Cast, stores: Stores, name: str) -> None:
+    """A process, or several, are killed between the records of a commit and the swap."""
+    for _ in range(cast.chance.randint(1, 3)):
+        branch = cast.chance.choice([WORK, *BRANCHES])
+        killed = strange(cast, stores, name, Oddity.KILLED)
+        if branch == WORK:
+            put(cast, stores, name)
+            survived(partial(commit_all, cast, killed, name))
+        else:
+            survived(partial(_commit_on, cast, killed, name, branch))
+
+
+def write_oddly(cast: Cast, stores: Stores, name: str) -> None:
+    """An ordinary change of the branch, by a strange process."""
+    act: Act = cast.chance.choice([commit_all, commit_all, transact_one, merge_side, cherry_pick, revert, hard_reset])
+    if act is commit_all:
+        put(cast, stores, name)
+    survived(partial(act, cast, strange(cast, stores, name), name))
+
+
+def name_told(cast: Cast, stores: Stores, name: str) -> None:
+    """A branch or a tag at a commit whose id somebody knows."""
+    id, drawn = cast.days.some_id(), cast.chance.random()
+    if id is None:
+        return
+    tag = Tag(id=cast.chance.choice(TAGS), commit_id=id)
+    if cast.chance.random() < 0.3:
+        stores = replace(stores, hooks=Hooks(functions=(Hook("told", partial(_told, cast, name), EVENTS),)))
+    if drawn < 0.6:
+        with cast.history.operation(NAME, name):
+            branching.create_branch(stores, REPO, cast.chance.choice(BRANCHES), id)
+    elif drawn < 0.85:
+        with cast.history.operation(NAME, name):
+            tagging.create_tag(stores, REPO, tag, id)
+    else:
+        with cast.history.operation(NAME, name):
+            repo = get_repository(stores.kv, stores.clock, stores.ids, REPO)
+            tagging.assign_tag(stores, REPO, tag, id, get_tag(stores.kv, repo, tag.id).value.commit_id)
+
+
+def move_told(cast: Cast, stores: Stores, name: str) -> None:
+    """A change of a branch to a commit whose id somebody knows, or on it, by a strange process."""
+    id, branch = cast.days.some_id(), cast.chance.choice(BRANCHES)
+    if id is not None:
+        act = cast.chance.choice([_commit_on, _reset_to, _reset_to, _merge_of, _merge_of, _replay_of, _revert_of])
+        survived(lambda: act(cast, strange(cast, stores, name), name, branch, id))
+
+
+def drop_some(cast: Cast, stores: Stores, name: str) -> None:
+    """A branch or a tag is deleted, or a branch is undeleted."""
+    drawn = cast.chance.random()
+    if drawn < 0.4:
+        with cast.history.operation("drop", name):
+            branching.delete_branch(stores, REPO, cast.chance.choice(BRANCHES))
+    elif drawn < 0.7:
+        with cast.history.operation("drop", name):
+            tagging.delete_tag(stores, REPO, cast.chance.choice(TAGS))
+    else:
+        with cast.history.operation(NAME, name):
+            branching.undelete_branch(stores, REPO, cast.chance.choice(BRANCHES))
+
+
+def collect_for_days(cast: Cast, stores: Stores, name: str) -> None:
+    """As a schedule does, with time between."""
+    for _ in range(cast.chance.randint(1, 4)):
+        _collect(cast, stores, name, dry_run=cast.chance.random() < 0.05)
+        cast.days.some_pass()
+
+
+def months_pass(cast: Cast, stores: Stores, name: str) -> None:
+    cast.days.many_pass()
+
+
+def _collect(cast: Cast, stores: Stores, name: str, *, dry_run: bool) -> None:
+    with cast.history.operation(COLLECT, name):
+        repo = get_repository(stores.kv, stores.clock, stores.ids, REPO)
+        collect(stores, repo, CollectionPlan(GRACE, dry_run=dry_run))
+
+
+def _commit_on(cast: Cast, stores: Stores, name: str, branch: BranchId, _id: CommitId | None = None) -> None:
+    with cast.history.operation("commit aside", name) as operation:
+        write.stage(stores, REPO, branch, cast.chance.choice(PATHS), cast.entry())
+        with _heard(cast):
+            operation.answer = commit.commit(stores, REPO, branch, Draft(cast.mark(), name)).id
+
+
+def _reset_to(cast: Cast, stores: Stores, name: str, branch: BranchId, id: CommitId) -> None:
+    with cast.history.operation("reset aside", name) as operation:
+        operation.answer = reset.hard_reset(stores, REPO, branch, id).id
+
+
+def _merge_of(cast: Cast, stores: Stores, name: str, branch: BranchId, id: CommitId) -> None:
+    with cast.history.operation("merge aside", name) as operation:
+        request = MergeRequest(id, branch, MergeStrategy.SOURCE, form=form_of(cast))
+        with _heard(cast):
+            operation.answer = merge.merge(stores, REPO, request, Draft(cast.mark(), name)).id
+
+
+def _replay_of(cast: Cast, stores: Stores, name: str, branch: BranchId, id: CommitId) -> None:
+    """Often a branch moves to the commit itself, because its head is the parent."""
+    with cast.history.operation("replay aside", name) as operation:
+        replay = transplant.Replay([id], MergeStrategy.SOURCE)
+        operation.answer = transplant.transplant(stores, REPO, branch, replay, Draft("")).id
+
+
+def _revert_of(cast: Cast, stores: Stores, name: str, branch: BranchId, id: CommitId) -> None:
+    with cast.history.operation("revert aside", name) as operation:
+        replay = transplant.Replay([id], MergeStrategy.SOURCE, backwards=True)
+        operation.answer = transplant.transplant(stores, REPO, branch, replay, Draft(cast.mark())).id
+
+
+@contextmanager
+def _heard(cast: Cast) -> Iterator[None]:
+    """Note the commit that an error names."""
+    try:
+        yield
+    except OutcomeUnknown as error:
+        if "commit" in error.details:
+            cast.days.told.add(error.details["commit"])
+        raise
+
+
+def collect_to_the_end(world: World) -> None:
+    """Long after all others have ended, what no reference has reached is removed."""
+    stores = world.process()
+    for _ in range(COLLECTIONS):
+        world.scheduler.jump(REMEMBERED + GRACE)
+        repo = get_repository(stores.kv, stores.clock, stores.ids, REPO)
+        if repo.state == "active":
+            collect(stores, repo, CollectionPlan(GRACE))
