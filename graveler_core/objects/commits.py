@@ -134,7 +134,11 @@ def stored_commits(kv: Store, folders: CommitFolders, wanted: Sequence[CommitId]
     """
     locations = [at for c in wanted for at in (folders.headers.at(c), folders.layouts.at(c))]
     stored = get_many(kv, [(at.partition, at.key) for at in locations])
-    absent = [c for c, header in zip(wanted, stored[::2], strict=True) if header is None]
+    rows = list(zip(wanted, stored[::2], stored[1::2], strict=True))
+    half = [c for c, header, content in rows if header is not None and content is None]
+    # A collection may have removed a commit after its header was read and before its layout was.
+    removed = {c for c in half if kv.get(folders.headers.at(c).partition, folders.headers.at(c).key) is None}
+    absent = [c for c, header, _ in rows if header is None or c in removed]
     if absent:
         raise NotFound(
             f"commit {', '.join(absent)} does not exist in {where}",
@@ -142,7 +146,7 @@ def stored_commits(kv: Store, folders: CommitFolders, wanted: Sequence[CommitId]
             commit=absent[0],
             commits=absent,
         )
-    return [_decoded(*row) for row in zip(wanted, stored[::2], stored[1::2], strict=True)]
+    return [_decoded(*row) for row in rows]
 
 
 def read_commit(kv: Store, cache: CommitCache, repo: RepositoryRecord, wanted: CommitId) -> StoredCommit:

@@ -58,6 +58,11 @@ class HeaderJudge:
         """Stored commits that no reference has ever reached."""
         return sorted(self.stored - self.reached)
 
+    def is_whole(self, id: CommitId) -> bool:
+        """Whether the layout of a commit is stored, too. Nobody knows the id of another one."""
+        repo = self.observer.repo()
+        return repo is not None and self.observer.read(keys.commit_layout(repo, id)) is not None
+
     def violations(self) -> Iterator[str]:
         """What was removed although something leads to it, and what cannot be read."""
         yield from self.broken

@@ -127,12 +127,12 @@ OTHERS: dict[Act, int] = {
     erase_some: 14,
     put_slowly: 14,
     name_old: 8,
-    lose_commits: 8,
-    write_oddly: 6,
-    name_told: 8,
-    move_told: 8,
-    drop_some: 4,
-    collect_for_days: 10,
+    lose_commits: 6,
+    write_oddly: 8,
+    name_told: 14,
+    move_told: 14,
+    drop_some: 10,
+    collect_for_days: 20,
     months_pass: 1,
 } | NAMING
 """Only in themes."""
@@ -230,9 +230,6 @@ RARE_THEMES: dict[str, tuple[Act, ...]] = {
         empty_all,
     ),
     unreached.THEME: (
-        put,
-        commit_all,
-        hard_reset,
         recreate_branch,
         lose_commits,
         write_oddly,

@@ -18,24 +18,26 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from graveler_core.engine.committing import commit
+from graveler_core.engine.committing import transact
 from graveler_core.engine.committing.draft import Draft
 from graveler_core.engine.merging import merge, transplant
 from graveler_core.engine.merging.sides import MergeRequest
 from graveler_core.engine.references import branching, reset, tagging
-from graveler_core.engine.staging import write
 from graveler_core.errors import OutcomeUnknown
 from graveler_core.gc.collection import collect
 from graveler_core.gc.collection_plan import CollectionPlan
 from graveler_core.model.changes import MergeStrategy
 from graveler_core.model.collection import REMEMBERED
 from graveler_core.model.entities import Tag
+from graveler_core.model.entry import Entry
 from graveler_core.model.ids import BranchId, CommitId, TagId
+from graveler_core.model.operations import Put
+from graveler_core.records import layout as keys
 from graveler_core.refs.branches import get_tag
 from graveler_core.refs.repositories import get as get_repository
 from graveler_core.stores import Hook, Hooks, Stores
 from tests.proofs.simulation.actors import cherry_pick, commit_all, hard_reset, put, revert, transact_one
-from tests.proofs.simulation.cast import PATHS, WORK, Act, Cast
+from tests.proofs.simulation.cast import MAIN, SIDE, WORK, Act, Cast
 from tests.proofs.simulation.headers import HeaderJudge
 from tests.proofs.simulation.history import NEVER, REPO, Operation
 from tests.proofs.simulation.merging import form_of, merge_side
@@ -48,8 +50,8 @@ NAME = "name"
 """Calls that end within a grace period."""
 GRACE = timedelta(days=1)
 COLLECT = "collect"
-BRANCHES = tuple(BranchId(f"u{number}") for number in range(3))
-TAGS = tuple(TagId(f"t{number}") for number in range(2))
+ASIDE = BranchId("aside")
+"""Branch that is there when a history begins. Others are created."""
 EVENTS = ("pre-commit", "pre-merge", "pre-create-branch", "pre-create-tag")
 COLLECTIONS = 4
 """After so many, with a long time between, no commit is left that no reference has reached."""
@@ -67,12 +69,24 @@ class Days:
     """By actor: the step at which its hook ended, or `NEVER` while it runs."""
     told: set[CommitId] = field(default_factory=set)
 
+    def branch(self) -> BranchId:
+        """A branch other than those of all themes, or `ASIDE` if there is none."""
+        repo = self.cast.observer.repo()
+        found = [] if repo is None else [name for name, _ in self.cast.observer.records.scan(keys.branches(repo))]
+        return BranchId(self.cast.chance.choice(sorted({*found} - {MAIN, SIDE, WORK}) or [ASIDE]))
+
+    def tag(self) -> TagId | None:
+        """A tag, if there is one."""
+        repo = self.cast.observer.repo()
+        found = [] if repo is None else [name for name, _ in self.cast.observer.records.scan(keys.tags(repo))]
+        return TagId(self.cast.chance.choice(found)) if found else None
+
     def some_id(self) -> CommitId | None:
         """A commit that somebody names: mostly one that no reference reaches, or that was removed."""
         chance, judge = self.cast.chance, self.judge
         drawn = chance.random()
         known = judge.unreached if drawn < 0.6 else sorted(judge.removed) if drawn < 0.8 else sorted(self.told)
-        known = known or sorted(judge.stored)
+        known = [id for id in known or sorted(judge.stored) if id in judge.removed or judge.is_whole(id)]
         return chance.choice(known) if known else None
 
     def some_pass(self, most: int = 3) -> None:
@@ -108,21 +122,18 @@ def begin(world: World, cast: Cast, judge: HeaderJudge) -> None:
     """Some branches, and commits that nobody reaches. Most repositories have adopted the commits of earlier times."""
     chance, cast.days = cast.chance, Days(cast, judge)
     stores = world.process()
-    for branch in BRANCHES[:2]:
-        branching.create_branch(stores, REPO, branch, WORK)
+    branching.create_branch(stores, REPO, ASIDE, WORK)
     adopted = chance.random() < 0.85
     if adopted:
         for _ in range(2):
             _collect(cast, stores, "somebody", dry_run=False)
             world.scheduler.jump(GRACE)
-    for _ in range(chance.randint(0, 5)):
-        branch = chance.choice(BRANCHES[:2])
-        survived(partial(_commit_on, cast, odd(stores, Oddity.KILLED, _never, _never), "somebody", branch))
-    if chance.random() < 0.85:
-        world.scheduler.jump(GRACE + timedelta(seconds=1))
-    if adopted and chance.random() < 0.5:
+    for _ in range(chance.randint(1, 5)):
+        survived(partial(_commit_on, cast, odd(stores, Oddity.KILLED, _never, _never), "somebody", ASIDE))
+    world.scheduler.jump(GRACE + timedelta(seconds=1))
+    if adopted and chance.random() < 0.8:
         _collect(cast, stores, "somebody", dry_run=False)
-        world.scheduler.jump(chance.choice([GRACE / 2, GRACE]))
+        world.scheduler.jump(chance.choice([GRACE / 2, GRACE, GRACE]))
 
 
 def _never(*_: object) -> None:
@@ -161,13 +172,11 @@ def _told(cast: Cast, name: str, request: Any, _repository: Any) -> None:
 def lose_commits(cast: Cast, stores: Stores, name: str) -> None:
     """A process, or several, are killed between the records of a commit and the swap."""
     for _ in range(cast.chance.randint(1, 3)):
-        branch = cast.chance.choice([WORK, *BRANCHES])
         killed = strange(cast, stores, name, Oddity.KILLED)
-        if branch == WORK:
-            put(cast, stores, name)
-            survived(partial(commit_all, cast, killed, name))
+        if cast.chance.random() < 0.3:
+            survived(partial(transact_one, cast, killed, name))
         else:
-            survived(partial(_commit_on, cast, killed, name, branch))
+            survived(partial(_commit_on, cast, killed, name, cast.days.branch()))
 
 
 def write_oddly(cast: Cast, stores: Stores, name: str) -> None:
@@ -183,24 +192,23 @@ def name_told(cast: Cast, stores: Stores, name: str) -> None:
     id, drawn = cast.days.some_id(), cast.chance.random()
     if id is None:
         return
-    tag = Tag(id=cast.chance.choice(TAGS), commit_id=id)
+    number, known = next(cast.numbers), cast.days.tag()
     if cast.chance.random() < 0.3:
         stores = replace(stores, hooks=Hooks(functions=(Hook("told", partial(_told, cast, name), EVENTS),)))
-    if drawn < 0.6:
-        with cast.history.operation(NAME, name):
-            branching.create_branch(stores, REPO, cast.chance.choice(BRANCHES), id)
-    elif drawn < 0.85:
-        with cast.history.operation(NAME, name):
-            tagging.create_tag(stores, REPO, tag, id)
-    else:
-        with cast.history.operation(NAME, name):
+    with cast.history.operation(NAME, name):
+        if drawn < 0.6:
+            branching.create_branch(stores, REPO, BranchId(f"u{number}"), id)
+        elif drawn < 0.8 or known is None:
+            tagging.create_tag(stores, REPO, Tag(id=TagId(f"t{number}"), commit_id=id), id)
+        else:
             repo = get_repository(stores.kv, stores.clock, stores.ids, REPO)
-            tagging.assign_tag(stores, REPO, tag, id, get_tag(stores.kv, repo, tag.id).value.commit_id)
+            left = get_tag(stores.kv, repo, known).value.commit_id
+            tagging.assign_tag(stores, REPO, Tag(id=known, commit_id=id), id, left)
 
 
 def move_told(cast: Cast, stores: Stores, name: str) -> None:
     """A change of a branch to a commit whose id somebody knows, or on it, by a strange process."""
-    id, branch = cast.days.some_id(), cast.chance.choice(BRANCHES)
+    id, branch = cast.days.some_id(), cast.days.branch()
     if id is not None:
         act = cast.chance.choice([_commit_on, _reset_to, _reset_to, _merge_of, _merge_of, _replay_of, _revert_of])
         survived(lambda: act(cast, strange(cast, stores, name), name, branch, id))
@@ -208,16 +216,17 @@ def move_told(cast: Cast, stores: Stores, name: str) -> None:
 
 def drop_some(cast: Cast, stores: Stores, name: str) -> None:
     """A branch or a tag is deleted, or a branch is undeleted."""
-    drawn = cast.chance.random()
-    if drawn < 0.4:
+    drawn, tag = cast.chance.random(), cast.days.tag()
+    if drawn < 0.5 or tag is None:
+        branch = cast.days.branch()
         with cast.history.operation("drop", name):
-            branching.delete_branch(stores, REPO, cast.chance.choice(BRANCHES))
-    elif drawn < 0.7:
-        with cast.history.operation("drop", name):
-            tagging.delete_tag(stores, REPO, cast.chance.choice(TAGS))
+            branching.delete_branch(stores, REPO, branch)
+        if cast.chance.random() < 0.3:
+            with cast.history.operation(NAME, name):
+                branching.undelete_branch(stores, REPO, branch)
     else:
-        with cast.history.operation(NAME, name):
-            branching.undelete_branch(stores, REPO, cast.chance.choice(BRANCHES))
+        with cast.history.operation("drop", name):
+            tagging.delete_tag(stores, REPO, tag)
 
 
 def collect_for_days(cast: Cast, stores: Stores, name: str) -> None:
@@ -238,10 +247,11 @@ def _collect(cast: Cast, stores: Stores, name: str, *, dry_run: bool) -> None:
 
 
 def _commit_on(cast: Cast, stores: Stores, name: str, branch: BranchId, _id: CommitId | None = None) -> None:
-    with cast.history.operation("commit aside", name) as operation:
-        write.stage(stores, REPO, branch, cast.chance.choice(PATHS), cast.entry())
-        with _heard(cast):
-            operation.answer = commit.commit(stores, REPO, branch, Draft(cast.mark(), name)).id
+    """A commit without staged changes, so that the next call finds a clean branch."""
+    put = Put(f"n/{next(cast.numbers)}", Entry(address="data/0", size=0, checksum="0"), None)
+    with cast.history.operation("commit aside", name) as operation, _heard(cast):
+        made = transact.transact(stores, REPO, branch, transact.Transaction([put]), Draft(cast.mark(), name))
+        operation.answer = made.id
 
 
 def _reset_to(cast: Cast, stores: Stores, name: str, branch: BranchId, id: CommitId) -> None:

@@ -20,6 +20,7 @@ from tests.proofs.simulation.mutants import (
     removing,
     retiring,
     swapping,
+    unreaching,
     writing,
 )
 from tests.proofs.simulation.mutants.plant import MUTANTS
@@ -43,5 +44,6 @@ __all__ = [
     "removing",
     "retiring",
     "swapping",
+    "unreaching",
     "writing",
 ]

@@ -1,0 +1,197 @@
+"""Mutants of the removal of commits that nothing reaches: each removes a commit to which something leads, or could."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from graveler_core.engine.committing import head
+from graveler_core.engine.reading import expired
+from graveler_core.engine.references import branching, reset, tagging
+from graveler_core.gc import unreached
+from graveler_core.gc.collection import _Collection
+from graveler_core.gc.collection_record import CollectionRecord
+from graveler_core.gc.retention import read_references
+from graveler_core.gc.unreached import UnreachedCommits
+from graveler_core.model.collection import Collections
+from graveler_core.model.ids import CommitId
+from graveler_core.objects import expired_commits
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from tests.proofs.simulation.mutants.plant import GARBAGE, instead, mutant
+from tests.proofs.simulation.unreached import THEME
+
+
+@mutant(seed=0, breaks="8", theme=THEME)
+def announced_commits_are_not_revived() -> Iterator[None]:
+    """A flow that names an announced commit does not revive it."""
+    with instead((expired, "_revived", lambda *_: True)):
+        yield
+
+
+@mutant(seed=0, breaks="8", theme=THEME)
+def branches_are_not_renewed() -> Iterator[None]:
+    """Slow swaps of branches succeed after the references were read for the last time."""
+    with instead((UnreachedCommits, "_renew_branches", lambda self: None)):
+        yield
+
+
+@mutant(seed=0, breaks="8", theme=THEME)
+def references_are_not_read_again() -> Iterator[None]:
+    """References are not read again after branches were renewed, so swaps that came before that are not found."""
+    real = UnreachedCommits._reach
+    renewed = UnreachedCommits._renew_branches
+
+    def reach(self: Any, graph: Any, more: Any = ()) -> bool:
+        if getattr(graph, "blind", False) or not graph.reachable:
+            return real(self, graph, more)
+        return True
+
+    with instead((UnreachedCommits, "_reach", reach), (UnreachedCommits, "_renew_branches", renewed)):
+        yield
+
+
+@mutant(seed=0, breaks="8", theme=THEME)
+def former_heads_are_read_before_references() -> Iterator[None]:
+    """A reference that leaves a commit between the two readings is not found in either."""
+
+    def reach(self: Any, graph: Any, more: Any = ()) -> bool:
+        folder = keys.former_heads(self.repository)
+        former = [CommitId(name) for name, _ in access.scan(self.stores.kv, folder)]
+        starts = [*former, *read_references(self.stores.kv, self.repository).commits, *more]
+        return not any(True for start in starts for _ in graph.reach(start, "a former head"))
+
+    with instead((UnreachedCommits, "_reach", reach)):
+        yield
+
+
+@mutant(seed=0, breaks="8", theme=THEME)
+def former_heads_are_not_recorded() -> Iterator[None]:
+    """Hard resets, assignments and deletions leave a commit without a record."""
+    nowhere = (b"nowhere", b"nothing", b"")
+    flows = (reset, branching, tagging)
+    with instead(*((flow, "former_head", lambda *_: nowhere) for flow in flows)):
+        yield
+
+
+@mutant(seed=0, breaks="8", theme=THEME)
+def late_writers_try_again() -> Iterator[None]:
+    """A commit that was written days ago is still made the head, or told to hooks."""
+    with instead((head, "RETRIED_WITHIN", timedelta(days=36_500))):
+        yield
+
+
+@mutant(seed=0, breaks="8", theme=THEME)
+def headers_are_deleted_before_they_are_entered() -> Iterator[None]:
+    """The headers of due commits are deleted, and then the record is swapped."""
+    real = UnreachedCommits.due
+
+    def due(self: Any, *arguments: Any) -> Any:
+        found = real(self, *arguments)
+        for id in found.column("commit").to_pylist():
+            self._delete(id)
+        return found
+
+    with instead((UnreachedCommits, "due", due)):
+        yield
+
+
+@mutant(seed=0, breaks="8", theme=THEME)
+def removed_commits_are_forgotten() -> Iterator[None]:
+    """Flows that name a commit do not find out that it was removed."""
+    real = expired_commits.among
+
+    def among(blobs: Any, record: Collections, commits: Any) -> Any:
+        return real(blobs, record.model_copy(update={"removed": None}), commits)
+
+    with instead((expired.expired_commits, "among", among)):
+        yield
+
+
+@mutant(seed=0, breaks="8", theme=THEME)
+def removals_wait_for_no_grace() -> Iterator[None]:
+    """A collection verifies and removes what it has announced at once."""
+    real = _Collection.finish
+
+    def finish(work: Any) -> None:
+        plan, work.plan = work.plan, replace(work.plan, grace=timedelta(0), alone=True)
+        real(work)
+        work.plan = plan
+
+    with instead((_Collection, "finish", finish)):
+        yield
+
+
+@mutant(seed=0, breaks="8", theme=THEME)
+def announced_commits_are_removed_whatever_reaches_them_now() -> Iterator[None]:
+    """A collection does not read references again at the end of the grace period."""
+
+    def due(self: Any, listed: Any, _revived: Any) -> Any:
+        return listed.unreached
+
+    with instead((UnreachedCommits, "due", due)):
+        yield
+
+
+@mutant(seed=0, breaks="8", theme=THEME)
+def commits_are_not_checked_after_hooks() -> Iterator[None]:
+    """A creation of a branch or tag goes on after hooks that took days."""
+    with instead(
+        (branching, "require_after_hooks", lambda *_: None), (tagging, "require_after_hooks", lambda *_: None)
+    ):
+        yield
+
+
+@mutant(seed=0, breaks="8", theme=THEME)
+def sources_of_merges_are_not_checked_before_hooks() -> Iterator[None]:
+    """Hooks are told a merge commit whose source may have been removed while the merge paused."""
+    with instead((head, "require_again", lambda *_: None)):
+        yield
+
+
+@mutant(seed=0, breaks="8", theme=THEME)
+def younger_descendants_do_not_keep_commits() -> Iterator[None]:
+    """An announced commit is removed although a commit leads to it that was stored after the announcement."""
+    with instead((unreached, "_with_ancestors", lambda *_: set())):
+        yield
+
+
+@mutant(seed=0, breaks="8", theme=THEME)
+def revived_commits_do_not_keep_their_ancestors() -> Iterator[None]:
+    """Only the revived commit itself stays."""
+    real = UnreachedCommits.due
+
+    def due(self: Any, listed: Any, _revived: Any) -> Any:
+        return real(self, listed, ())
+
+    with instead((UnreachedCommits, "due", due), (unreached, "_with_ancestors", lambda *_: set())):
+        yield
+
+
+@mutant(seed=0, breaks="8", theme=THEME)
+def verifications_do_not_notice_revivals() -> Iterator[None]:
+    """The swap that enters commits as removed succeeds whatever has changed the record."""
+    real = CollectionRecord.verify
+
+    def verify(self: Any, *arguments: Any) -> Any:
+        self._held = access.read(self._stores.kv, self._where)
+        return real(self, *arguments)
+
+    with instead((CollectionRecord, "verify", verify)):
+        yield
+
+
+@mutant(seed=0, breaks=GARBAGE, theme=THEME)
+def removals_are_not_resumed() -> Iterator[None]:
+    """A collection that died while it removed commits leaves their headers for ever."""
+    real = UnreachedCommits.remove
+
+    def remove(self: Any) -> None:
+        removed = self.record.value.removed
+        if removed is not None and self.stores.clock.now() - removed.since < timedelta(hours=6):
+            real(self)
+
+    with instead((UnreachedCommits, "remove", remove)):
+        yield
