@@ -116,7 +116,7 @@ class UnreachedCommits:
         if graph is None:
             return expired_commits.COMMITS.empty_table()
         old = [id for id, header in graph.unreachable() if header.made < before]
-        known = self.assumed | expiring | _ids(listed.removed)
+        known = self.assumed | expiring | _ids(self._remembered(listed))
         known |= set() if self.assumed else _ids(listed.unreached)
         return self._entered(id for id in old if id not in known)
 
@@ -133,9 +133,7 @@ class UnreachedCommits:
         """Return the removed commits to remember. `None` leaves those of the record."""
         if not due.num_rows:
             return None
-        now = self.stores.clock.now()
-        young = [now - since < REMEMBERED for since in listed.removed.column("since").to_pylist()]
-        commits = expired_commits.merged([listed.removed.filter(pa.array(young, pa.bool_())), due])
+        commits = expired_commits.merged([self._remembered(listed), due])
         return EnteredCommits(commits, due.column("since")[0].as_py())
 
     def remove(self) -> None:
@@ -151,6 +149,12 @@ class UnreachedCommits:
             for id in due[start : start + _BATCH]:
                 self._delete(CommitId(id))
         self.record.note_removal()
+
+    def _remembered(self, listed: ListedFiles) -> pa.Table:
+        """Return the commits that were removed within `REMEMBERED`. A late request may have stored them again."""
+        now = self.stores.clock.now()
+        young = [now - since < REMEMBERED for since in listed.removed.column("since").to_pylist()]
+        return listed.removed.filter(pa.array(young, pa.bool_()))
 
     def _delete(self, id: CommitId) -> None:
         repo = self.repository

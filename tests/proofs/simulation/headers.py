@@ -19,6 +19,8 @@ from tests.proofs.simulation.observe import Observer
 from tests.proofs.simulation.retirement import LEFT
 from tests.proofs.simulation.world import World
 
+FORMER = "former head"
+
 
 @dataclass
 class HeaderJudge:
@@ -32,6 +34,8 @@ class HeaderJudge:
     stored: set[CommitId] = field(default_factory=set)
     reached: set[CommitId] = field(default_factory=set)
     """Commits that a reference has reached."""
+    shown: set[CommitId] = field(default_factory=set)
+    """Those that a branch or tag has reached. A collection may have adopted others, of which no layout was stored."""
     removed: set[CommitId] = field(default_factory=set)
     """Commits whose headers were deleted."""
     _uid: str = ""
@@ -49,7 +53,8 @@ class HeaderJudge:
         if repo is None or repo.state != "active":
             return
         if repo.uid != self._uid:
-            self._uid, self.stored, self.reached, self.removed, self._roots = repo.uid, set(), set(), set(), {}
+            self._uid, self._roots = repo.uid, {}
+            self.stored, self.reached, self.shown, self.removed = set(), set(), set(), set()
         self._look_at_headers(repo)
         self._look_at_references(repo)
 
@@ -79,11 +84,11 @@ class HeaderJudge:
 
     def _unreadable(self, repo: RepositoryRecord, stores: Stores) -> Iterator[str]:
         for id in sorted(self.reached):
-            if id in self.stored:
+            if id not in self.stored:
+                yield f"commit {id[:8]} was reached, and is gone"
+            elif id in self.shown or self.is_whole(id):
                 commit_of(stores, repo, id)
                 self.observer.content(repo, id)
-            else:
-                yield f"commit {id[:8]} was reached, and is gone"
 
     def _look_at_headers(self, repo: RepositoryRecord) -> None:
         folder = keys.commits(repo)
@@ -105,22 +110,24 @@ class HeaderJudge:
             for name, one in self.observer.records.scan(folder):  # type: ignore[var-annotated]
                 roots[f"{folder.prefix.decode()}{name}"] = one.commit_id
         for name, _ in self.observer.records.scan(keys.former_heads(repo)):
-            roots[f"former head {name[:8]}"] = CommitId(name)
+            roots[f"{FORMER} {name[:8]}"] = CommitId(name)
         if roots == self._roots:
             return
         for name, root in roots.items():
             if self._roots.get(name) != root:
-                self._reach(name, root)
+                self._reach(name, root, self.reached)
+                if not name.startswith(FORMER):
+                    self._reach(name, root, self.shown)
         self._roots = roots
 
-    def _reach(self, name: str, root: CommitId) -> None:
+    def _reach(self, name: str, root: CommitId, seen: set[CommitId]) -> None:
         ahead = [root]
         while ahead:
             id = ahead.pop()
             if id not in self.stored:
                 self._note(f"{name} leads to commit {id[:8]}, which is gone")
-            elif id not in self.reached:
-                self.reached.add(id)
+            elif id not in seen:
+                seen.add(id)
                 ahead += self._headers[id].parents
 
     def _note(self, what: str) -> None:

@@ -92,6 +92,21 @@ def _move(items: Sequence[Item]) -> bool:
     return any(key.startswith(MOVING) for _, key, _ in items)
 
 
+class OldStore(Passing):
+    """The store of a process of an earlier version, which does not record former heads."""
+
+    def set_many(self, items: Sequence[Item]) -> None:
+        if left := _known_before(items):
+            self.inner.set_many(left)
+
+    def write_and_swap(self, items: Sequence[Item], swapped: Item, predicate: Predicate | None) -> Predicate:
+        return bulk.write_and_swap(self.inner, _known_before(items), swapped, predicate)
+
+
+def _known_before(items: Sequence[Item]) -> list[Item]:
+    return [item for item in items if not item[1].startswith(MOVING[1])]
+
+
 ODDITIES: Final = (Oddity.KILLED, Oddity.KILLED, Oddity.SLOW, Oddity.SLOW, Oddity.STALLED, Oddity.LATE)
 """How often each is drawn."""
 

@@ -41,7 +41,7 @@ from tests.proofs.simulation.cast import MAIN, SIDE, WORK, Act, Cast
 from tests.proofs.simulation.headers import HeaderJudge
 from tests.proofs.simulation.history import NEVER, REPO, Operation
 from tests.proofs.simulation.merging import form_of, merge_side
-from tests.proofs.simulation.odd_writers import ODDITIES, Oddity, odd, survived
+from tests.proofs.simulation.odd_writers import ODDITIES, Oddity, OldStore, odd, survived
 from tests.proofs.simulation.sweeping import over
 from tests.proofs.simulation.world import World
 
@@ -61,6 +61,7 @@ COLLECTIONS = 4
 class Days:
     """Steps of time, and the ids of commits that hooks and errors have told."""
 
+    world: World
     cast: Cast
     judge: HeaderJudge
     passed: list[int] = field(default_factory=list)
@@ -98,10 +99,23 @@ class Days:
         """Have so much time pass that the ids of removed commits are forgotten."""
         self._pass(partial(self._may_pass, long=True), REMEMBERED + GRACE)
 
-    def passes_or_alone(self, name: str, steps: int) -> Callable[[], bool]:
-        """Return the function that says whether some steps of time have passed, or nobody else is left."""
-        until = len(self.passed) + steps
-        return lambda: len(self.passed) >= until or self.cast.scheduler.alone(name)
+    def pause(self, name: str) -> None:
+        """Do nothing while others collect for days. Then go on at any time, perhaps amid a collection."""
+        for _ in range(self.cast.chance.choice([0, 1, 1, 2, 2, 3])):
+            _collect(self.cast, self.world.process(), f"{name} meanwhile", dry_run=False)
+            self.some_pass()
+        if self.cast.chance.random() < 0.6:
+            self.cast.scheduler.wait(self.amid_collection(name))
+
+    def amid_collection(self, name: str) -> Callable[[], bool]:
+        """Return the function that says whether a collection has got somewhere, or nobody else is left."""
+        scheduler, offset = self.cast.scheduler, self.cast.chance.randint(0, 100)
+
+        def until() -> bool:
+            running = (one for one in self.cast.history.operations if one.kind == COLLECT and one.returned == NEVER)
+            return any(scheduler.step >= one.start + offset for one in running) or scheduler.alone(name)
+
+        return until
 
     def _pass(self, may: Callable[[], bool], time: timedelta) -> None:
         self.cast.scheduler.wait(may)
@@ -120,11 +134,13 @@ class Days:
 
 def begin(world: World, cast: Cast, judge: HeaderJudge) -> None:
     """Some branches, and commits that nobody reaches. Most repositories have adopted the commits of earlier times."""
-    chance, cast.days = cast.chance, Days(cast, judge)
+    chance, cast.days = cast.chance, Days(world, cast, judge)
     stores = world.process()
     branching.create_branch(stores, REPO, ASIDE, WORK)
-    adopted = chance.random() < 0.85
-    if adopted:
+    adopted = chance.random() < 0.8
+    if not adopted:
+        _leave_as_before(cast, stores)
+    else:
         for _ in range(2):
             _collect(cast, stores, "somebody", dry_run=False)
             world.scheduler.jump(GRACE)
@@ -134,6 +150,13 @@ def begin(world: World, cast: Cast, judge: HeaderJudge) -> None:
     if adopted and chance.random() < 0.8:
         _collect(cast, stores, "somebody", dry_run=False)
         world.scheduler.jump(chance.choice([GRACE / 2, GRACE, GRACE]))
+
+
+def _leave_as_before(cast: Cast, stores: Stores) -> None:
+    """A process of an earlier version made a commit, and reset the branch, which nothing records."""
+    before = replace(stores, kv=OldStore(stores.kv))
+    _commit_on(cast, before, "somebody", ASIDE)
+    _reset_to(cast, before, "somebody", ASIDE, str(WORK))
 
 
 def _never(*_: object) -> None:
@@ -149,23 +172,21 @@ def strange(cast: Cast, stores: Stores, name: str, oddity: Oddity | None = None)
         return stores
 
     def later(call: Callable[[], object]) -> None:
-        arrives = days.passes_or_alone(name, chance.randint(1, 5))
-
         def come() -> None:
-            cast.scheduler.wait(arrives)
+            days.pause(name)
             call()
 
         cast.scheduler.later("swap", come)
 
-    return odd(stores, oddity or chance.choice(ODDITIES), partial(days.some_pass, 5), later)
+    return odd(stores, oddity or chance.choice(ODDITIES), partial(days.pause, name), later)
 
 
 def _told(cast: Cast, name: str, request: Any, _repository: Any) -> None:
     """A hook. It may take days."""
     cast.days.told.add(CommitId(request.commit_id))
     cast.days.hooked[name] = NEVER
-    if cast.chance.random() < 0.4:
-        cast.days.some_pass(5)
+    if cast.chance.random() < 0.5:
+        cast.days.pause(name)
     cast.days.hooked[name] = cast.scheduler.step
 
 
@@ -193,7 +214,9 @@ def name_told(cast: Cast, stores: Stores, name: str) -> None:
     if id is None:
         return
     number, known = next(cast.numbers), cast.days.tag()
-    if cast.chance.random() < 0.3:
+    if cast.chance.random() < 0.5:
+        cast.scheduler.wait(cast.days.amid_collection(name))
+    if cast.chance.random() < 0.4:
         stores = replace(stores, hooks=Hooks(functions=(Hook("told", partial(_told, cast, name), EVENTS),)))
     with cast.history.operation(NAME, name):
         if drawn < 0.6:
@@ -254,7 +277,7 @@ def _commit_on(cast: Cast, stores: Stores, name: str, branch: BranchId, _id: Com
         operation.answer = made.id
 
 
-def _reset_to(cast: Cast, stores: Stores, name: str, branch: BranchId, id: CommitId) -> None:
+def _reset_to(cast: Cast, stores: Stores, name: str, branch: BranchId, id: str) -> None:
     with cast.history.operation("reset aside", name) as operation:
         operation.answer = reset.hard_reset(stores, REPO, branch, id).id
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -11,7 +10,6 @@ from graveler_core.engine.committing import head
 from graveler_core.engine.reading import expired
 from graveler_core.engine.references import branching, reset, tagging
 from graveler_core.gc import unreached
-from graveler_core.gc.collection import _Collection
 from graveler_core.gc.collection_record import CollectionRecord
 from graveler_core.gc.retention import read_references
 from graveler_core.gc.unreached import UnreachedCommits
@@ -111,16 +109,9 @@ def removed_commits_are_forgotten() -> Iterator[None]:
 
 
 @mutant(seed=0, breaks="8", theme=THEME)
-def removals_wait_for_no_grace() -> Iterator[None]:
-    """A collection verifies and removes what it has announced at once."""
-    real = _Collection.finish
-
-    def finish(work: Any) -> None:
-        plan, work.plan = work.plan, replace(work.plan, grace=timedelta(0), alone=True)
-        real(work)
-        work.plan = plan
-
-    with instead((_Collection, "finish", finish)):
+def commits_of_earlier_versions_are_not_adopted() -> Iterator[None]:
+    """Commits that references left before former heads were recorded are removed."""
+    with instead((UnreachedCommits, "_adopt", lambda self: True)):
         yield
 
 

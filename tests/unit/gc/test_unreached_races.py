@@ -1,0 +1,182 @@
+"""Removal of commits beside flows, slow writers and other collectors, which come between any two calls."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from graveler_core.engine.committing import head
+from graveler_core.errors import Conflict, CorruptData, OutcomeUnknown
+from graveler_core.gc import unreached
+from graveler_core.gc.sweep import GRACE
+from tests.unit.engine.interposed import Crash, Interposed
+from tests.unit.gc.lake import Lake
+from tests.unit.gc.lost_commits import (
+    DAY,
+    FLOWS,
+    attempted,
+    depend,
+    headers,
+    later,
+    layouts,
+    prepared,
+    slow_commit,
+    whole,
+)
+
+
+@pytest.mark.parametrize("how", ["tag", "merge", "tag for a moment"])
+@pytest.mark.parametrize("run", [0, 1])
+def test_flows_between_any_two_calls(tmp_path: Path, how: str, run: int) -> None:
+    outcomes, at, calls = set[bool](), 0, 1
+    while at < calls:
+        lake, made, others = prepared(tmp_path / str(at))
+        could = list[bool]()
+        for number in range(2):
+            kv = Interposed(lake.world.kv)
+            if number == run:
+                act = partial(depend, lake.repo, how, made)
+                kv.before[at] = lambda act=act, could=could: could.append(attempted(act))  # type: ignore[misc]
+            lake.collect(None, kv)
+            if number == run:
+                calls = len(kv.verbs)
+            lake.sleep(GRACE)
+        later(lake)
+        whole(lake, others | ({made} if could == [True] else set()))
+        outcomes.update(could)
+        at += 1
+    assert at > 10
+    assert outcomes == ({True} if run == 0 else {True, False})
+
+
+@pytest.mark.parametrize("how", FLOWS)
+def test_collections_between_any_two_calls_of_a_flow(tmp_path: Path, how: str) -> None:
+    for run in (0, 1):
+        at, calls = 0, 1
+        while at < calls:
+            lake, made, others = prepared(tmp_path / f"{run}-{at}")
+            if run:
+                lake.collect()
+                lake.sleep(GRACE)
+            kv = Interposed(lake.world.kv)
+            kv.before[at] = lake.collect
+            done = attempted(partial(depend, lake.world.graveler(kv).repository("repo"), how, made))
+            calls, at = len(kv.verbs), at + 1
+            later(lake)
+            whole(lake, others | ({made} if done else set()))
+
+
+def test_a_writer_that_is_slower_than_the_grace_period_is_refused(tmp_path: Path) -> None:
+    """It may swap at any call of the collection that removes its commit."""
+    outcomes, at, calls = set[bool](), 0, 1
+    while at < calls:
+        lake, _, others = prepared(tmp_path / str(at))
+        reached = list[int]()
+
+        def pause(lake: Lake = lake, at: int = at, reached: list[int] = reached) -> None:
+            lake.sleep(GRACE + DAY)
+            lake.collect()
+            lake.sleep(GRACE)
+            kv = Interposed(lake.world.kv)
+            kv.fail[at] = Crash()
+            with suppress(Crash):
+                lake.collect(None, kv)
+            reached.append(len(kv.verbs))
+
+        made = slow_commit(lake, pause)
+        calls, at = max(calls, reached[0] + (reached[0] == at + 1)), at + 1
+        outcomes.add(made is not None)
+        later(lake)
+        whole(lake, others | ({made} if made is not None else set()))
+    assert at > 10
+    assert outcomes == {True, False}
+
+
+def test_without_fresh_nonces_a_slow_writer_dangles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unreached.UnreachedCommits, "_renew_branches", lambda self: None)
+    with pytest.raises((AssertionError, CorruptData)):
+        test_a_writer_that_is_slower_than_the_grace_period_is_refused(tmp_path)
+
+
+def test_a_writer_does_not_try_again_for_too_long(tmp_path: Path) -> None:
+    """Another swap comes first, and the commit is not written again after hours."""
+    lake, _, _ = prepared(tmp_path / "lake")
+
+    def pause(time: timedelta) -> None:
+        lake.sleep(time)
+        lake.branch("dev").remove_prefix("y/")
+
+    assert slow_commit(lake, partial(pause, head.RETRIED_WITHIN + DAY)) is None
+    assert slow_commit(lake, partial(pause, timedelta(hours=1))) is not None
+
+
+def test_a_collector_dies_at_any_call_and_the_next_goes_on(tmp_path: Path) -> None:
+    at = reached = 0
+    while at == reached:
+        lake, _, others = prepared(tmp_path / str(at))
+        lake.collect()
+        lake.sleep(GRACE)
+        kv = Interposed(lake.world.kv)
+        kv.fail[at] = Crash()
+        try:
+            lake.collect(None, kv)
+        except Crash:
+            reached += 1
+        lake.collect()
+        assert headers(lake) == others, at
+        assert layouts(lake) == others
+        at += 1
+    assert at > 10
+
+
+@pytest.mark.parametrize("done", [True, False])
+def test_a_reply_is_lost(tmp_path: Path, done: bool) -> None:
+    at, calls = 0, 1
+    while at < calls:
+        lake, _, others = prepared(tmp_path / str(at))
+        lake.collect()
+        lake.sleep(GRACE)
+        kv = Interposed(lake.world.kv)
+        kv.lose[at] = done
+        with suppress(OutcomeUnknown):
+            lake.collect(None, kv)
+        calls, at = max(calls, len(kv.verbs)), at + 1
+        lake.collect()
+        assert headers(lake) == others, at
+
+
+def test_two_collectors_between_any_two_calls(tmp_path: Path) -> None:
+    at, calls = 0, 1
+    while at < calls:
+        lake, _, others = prepared(tmp_path / str(at))
+        lake.collect()
+        lake.sleep(GRACE)
+        kv = Interposed(lake.world.kv)
+        kv.before[at] = lake.collect
+        lake.collect(None, kv)
+        calls, at = len(kv.verbs), at + 1
+        lake.collect()
+        assert (headers(lake), layouts(lake)) == (others, others), at
+
+
+def test_a_dump_beside_a_removal(tmp_path: Path) -> None:
+    """It has all that was reached, or says that it has to be repeated."""
+    at, calls, results = 0, 1, set[str]()
+    while at < calls:
+        lake, _, others = prepared(tmp_path / str(at))
+        lake.collect()
+        lake.sleep(GRACE)
+        kv = Interposed(lake.world.kv)
+        kv.before[at] = lake.collect
+        try:
+            dumped = lake.world.graveler(kv).repository("repo").dump_refs((tmp_path / f"dump {at}").as_uri())
+            assert dumped.commits in (len(others), len(others) + 1)
+            results.add("dumped")
+        except Conflict:
+            results.add("refused")
+        calls, at = max(calls, len(kv.verbs)), at + 1
+    assert results == {"dumped", "refused"}
