@@ -17,7 +17,7 @@ from tests.proofs.simulation.schedule import Scheduler
 
 if TYPE_CHECKING:
     from tests.proofs.simulation.collecting import Lake
-    from tests.proofs.simulation.unreached import Days
+    from tests.proofs.simulation.days import Days
 
 WORK = BranchId("work")
 SIDE = BranchId("side")

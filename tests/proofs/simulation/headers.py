@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from graveler_core.engine.reading.view import commit_of
+from graveler_core.errors import GravelerError
 from graveler_core.model.entities import Commit, RepositoryRecord
 from graveler_core.model.ids import CommitId
 from graveler_core.records import layout as keys
@@ -87,8 +88,11 @@ class HeaderJudge:
             if id not in self.stored:
                 yield f"commit {id[:8]} was reached, and is gone"
             elif id in self.shown or self.is_whole(id):
-                commit_of(stores, repo, id)
-                self.observer.content(repo, id)
+                try:
+                    commit_of(stores, repo, id)
+                    self.observer.content(repo, id)
+                except (GravelerError, AssertionError) as e:
+                    yield f"commit {id[:8]} was reached, and cannot be read: {e}"
 
     def _look_at_headers(self, repo: RepositoryRecord) -> None:
         folder = keys.commits(repo)

@@ -62,6 +62,9 @@ class OddStore(Passing):
 
     def set_many(self, items: Sequence[Item]) -> None:
         self._moves = self._moves or _move(items)
+        if self._moves and self._oddity is Oddity.STALLED:
+            self._oddity = None
+            self._pause()
         self.inner.set_many(items)
 
     def set_if(self, partition: bytes, key: bytes, value: bytes, predicate: Predicate | None) -> Predicate:

@@ -14,7 +14,6 @@ import random
 import sys
 import time
 import traceback
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -26,36 +25,27 @@ from graveler_core.engine.committing.draft import Draft
 from graveler_core.engine.reading.branch import get
 from graveler_core.engine.repositories import protection
 from graveler_core.engine.staging import bulk
-from graveler_core.errors import NoChanges, NotFound
+from graveler_core.errors import NoChanges
 from graveler_core.records import layout
 from graveler_core.refs.repositories import get as get_repository
 from graveler_core.stores import Stores
 from tests import smallest as thresholds
 from tests.proofs.simulation import (
-    approvals,
     cleaning,
     collecting,
-    commits,
-    compactions,
     erasing,
     permitting,
-    protections,
     references,
-    repositories,
-    retirement,
     sweeping,
     unreached,
-    uploading,
 )
 from tests.proofs.simulation.beginning import people, set_up, weather
 from tests.proofs.simulation.cast import PATHS, WORK, Cast
-from tests.proofs.simulation.checker import Judge
 from tests.proofs.simulation.content import ContentJudge
-from tests.proofs.simulation.headers import HeaderJudge
-from tests.proofs.simulation.history import AFTERWARDS, REPO, History, Outcome
+from tests.proofs.simulation.history import AFTERWARDS, REPO, History
+from tests.proofs.simulation.judges import Judges
 from tests.proofs.simulation.observe import Observer
 from tests.proofs.simulation.profiles import PROFILES
-from tests.proofs.simulation.repositories import Registers
 from tests.proofs.simulation.schedule import Scheduler
 from tests.proofs.simulation.substitutes import substituted
 from tests.proofs.simulation.themes import RARE_THEMES, THEMES
@@ -123,22 +113,7 @@ def _simulate(seed: int, theme: str, sizes: Sizes | None = None, *, profile: str
     history = History(lambda: scheduler.step)
     observer = Observer(world.kv, world.held, PATHS, REPO, WORK)
     cast = Cast(history, observer, scheduler)
-    registers = Registers(world.kv, observer)
-    names = references.References(world.kv)
-    reports = approvals.Approvals(world.kv)
-    headers = HeaderJudge(world, observer, history)
-    content = (erasing.ErasureJudge if theme in erasing.THEMES else ContentJudge)(world, observer, history)
-    beside = defaultdict[str, Callable[[], object]](
-        lambda: lambda: None, dict.fromkeys(collecting.THEMES, content.look)
-    )
-    beside |= {references.THEME: names.look, approvals.THEME: lambda: reports.look(scheduler.step)}
-    beside[unreached.THEME] = headers.look
-
-    def changed() -> None:
-        registers.look(scheduler.step, scheduler.current)
-        observer.look(scheduler.step, scheduler.current)
-        beside[theme]()
-
+    judges = Judges(world, history, observer, cast, theme)
     partitions = partial(world.filled, layout.object_partitions)
     with (
         substituted(scheduler),
@@ -150,56 +125,24 @@ def _simulate(seed: int, theme: str, sizes: Sizes | None = None, *, profile: str
             set_up(world)
             if theme in SWEEPS:
                 sweeping.leftover(world, history)
-            changed()
-            world.changed = changed
+            judges.look()
+            world.changed = judges.look
             if theme in collecting.THEMES:
-                collecting.begin(world, cast, content)
+                collecting.begin(world, cast, judges.content)
             if theme == unreached.THEME:
-                unreached.begin(world, cast, headers)
+                unreached.begin(world, cast, judges.headers)
             people(world, cast, theme)
             weather(scheduler, theme)
             scheduler.run()
             faultless, scheduler.fault_rate = scheduler.fault_rate == 0, 0
-            _settle(world, history, content, theme)
+            _settle(world, history, judges.content, theme)
             _clean_to_the_end(world, history, theme)
         except Exception as e:
             violations, error = ["".join(traceback.format_exception(e))], e
         else:
-            for operation in history.operations:
-                if operation.kind in ("merge", "replay") and operation.outcome in (Outcome.PENDING, Outcome.UNKNOWN):
-                    operation.may_set |= cast.side_values
-            cleaning.grant(history, observer)
-            # What is gone cannot be judged.
-            violations = list(sweeping.violations(world, history)) or [
-                *judged(history, observer, registers, faultless=faultless),
-                *cleaning.violations(world, history, observer, registers, theme),
-            ]
-            if theme in collecting.THEMES:
-                violations = [*content.violations(), *violations]
-            else:
-                violations += uploading.violations(world, history, observer)
-            if theme == unreached.THEME:
-                violations += headers.violations()
-            if theme == references.THEME:
-                violations += references.violations(world.process(), names)
-            if theme == approvals.THEME:
-                violations += approvals.violations(history, observer, registers, reports, cast)
-    return Verdict(seed, violations, history, scheduler.trace or [], scheduler.step, error, headers.beside)
-
-
-def judged(history: History, observer: Observer, registers: Registers, *, faultless: bool) -> Iterator[str]:
-    """All that is wrong with a history."""
-    yield from Judge(history, observer).violations()
-    yield from commits.violations(history, observer)
-    yield from compactions.violations(history, observer)
-    # A write that is evaluated anew under other rules sets in the same token what it has set before: one that came late
-    # looks like one that was not dropped. And a cleaner that waits for nobody forgets layers to which calls under way
-    # may still write.
-    once = not any(operation.kind in ("protect", "clean", collecting.COLLECT) for operation in history.operations)
-    yield from retirement.violations(observer, faultless=faultless and once)
-    yield from repositories.violations(history, registers)
-    yield from protections.violations(history, registers)
-    yield from _undisturbed(history)
+            violations = judges.violations(faultless=faultless)
+    removed = judges.headers.beside
+    return Verdict(seed, violations, history, scheduler.trace or [], scheduler.step, error, removed)
 
 
 def _settle(world: World, history: History, content: ContentJudge, theme: str) -> None:
@@ -229,14 +172,6 @@ def _clean_to_the_end(world: World, history: History, theme: str) -> None:
     else:
         return
     _read_all(world.process(), history)
-
-
-def _undisturbed(history: History) -> Iterator[str]:
-    """Promise 6: who is alone is in nobody's way, and nothing that crashed is in theirs."""
-    for operation in history.operations:
-        alone = operation.actor == AFTERWARDS
-        if alone and operation.error is not None and not isinstance(operation.error, NoChanges | NotFound):
-            yield f"{operation}: nobody was in its way"
 
 
 def _read_all(stores: Stores, history: History) -> None:

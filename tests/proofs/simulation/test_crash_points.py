@@ -27,9 +27,9 @@ from graveler_core.testing.plain_store import PlainStore
 from tests.proofs.simulation.cast import MAIN, OTHER, PATHS, SIDE, WORK
 from tests.proofs.simulation.crash_flows import FLOWS, Flow
 from tests.proofs.simulation.history import REPO, History
+from tests.proofs.simulation.judges import judged
 from tests.proofs.simulation.observe import Observer, Tree
 from tests.proofs.simulation.repositories import Registers
-from tests.proofs.simulation.run import judged
 from tests.proofs.simulation.schedule import START, Fate
 from tests.proofs.simulation.world import TINY, TINY_SIZES, Held, Serial, SimBlobs, SimIds, SimStore
 

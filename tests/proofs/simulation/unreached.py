@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -32,104 +32,22 @@ from graveler_core.model.entities import Tag
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import BranchId, CommitId, TagId
 from graveler_core.model.operations import Put
-from graveler_core.records import layout as keys
 from graveler_core.refs.branches import get_tag
 from graveler_core.refs.repositories import get as get_repository
 from graveler_core.stores import Hook, Hooks, Stores
 from tests.proofs.simulation.actors import cherry_pick, commit_all, hard_reset, put, revert, transact_one
-from tests.proofs.simulation.cast import MAIN, SIDE, WORK, Act, Cast
+from tests.proofs.simulation.cast import WORK, Act, Cast
+from tests.proofs.simulation.days import ASIDE, GRACE, NAME, Days, collect_once
 from tests.proofs.simulation.headers import HeaderJudge
-from tests.proofs.simulation.history import NEVER, REPO, Operation
+from tests.proofs.simulation.history import NEVER, REPO
 from tests.proofs.simulation.merging import form_of, merge_side
 from tests.proofs.simulation.odd_writers import ODDITIES, Oddity, OldStore, odd, survived
-from tests.proofs.simulation.sweeping import over
 from tests.proofs.simulation.world import World
 
 THEME = "unreached commits"
-NAME = "name"
-"""Calls that end within a grace period."""
-GRACE = timedelta(days=1)
-COLLECT = "collect"
-ASIDE = BranchId("aside")
-"""Branch that is there when a history begins. Others are created."""
 EVENTS = ("pre-commit", "pre-merge", "pre-create-branch", "pre-create-tag")
 COLLECTIONS = 4
 """After so many, with a long time between, no commit is left that no reference has reached."""
-
-
-@dataclass
-class Days:
-    """Steps of time, and the ids of commits that hooks and errors have told."""
-
-    world: World
-    cast: Cast
-    judge: HeaderJudge
-    passed: list[int] = field(default_factory=list)
-    """Steps of the history at which time passed."""
-    hooked: dict[str, int] = field(default_factory=dict)
-    """By actor: the step at which its hook ended, or `NEVER` while it runs."""
-    told: set[CommitId] = field(default_factory=set)
-
-    def branch(self) -> BranchId:
-        """A branch other than those of all themes, or `ASIDE` if there is none."""
-        repo = self.cast.observer.repo()
-        found = [] if repo is None else [name for name, _ in self.cast.observer.records.scan(keys.branches(repo))]
-        return BranchId(self.cast.chance.choice(sorted({*found} - {MAIN, SIDE, WORK}) or [ASIDE]))
-
-    def tag(self) -> TagId | None:
-        """A tag, if there is one."""
-        repo = self.cast.observer.repo()
-        found = [] if repo is None else [name for name, _ in self.cast.observer.records.scan(keys.tags(repo))]
-        return TagId(self.cast.chance.choice(found)) if found else None
-
-    def some_id(self) -> CommitId | None:
-        """A commit that somebody names: mostly one that no reference reaches, or that was removed."""
-        chance, judge = self.cast.chance, self.judge
-        drawn = chance.random()
-        known = judge.unreached if drawn < 0.6 else sorted(judge.removed) if drawn < 0.8 else sorted(self.told)
-        known = [id for id in known or sorted(judge.stored) if id in judge.removed or judge.is_whole(id)]
-        return chance.choice(known) if known else None
-
-    def some_pass(self, most: int = 3) -> None:
-        """Have half a grace period pass, a few times."""
-        for _ in range(self.cast.chance.randint(1, most)):
-            self._pass(partial(self._may_pass, long=False), GRACE / 2 + timedelta(hours=1))
-
-    def many_pass(self) -> None:
-        """Have so much time pass that the ids of removed commits are forgotten."""
-        self._pass(partial(self._may_pass, long=True), REMEMBERED + GRACE)
-
-    def pause(self, name: str) -> None:
-        """Do nothing while others collect for days. Then go on at any time, perhaps amid a collection."""
-        for _ in range(self.cast.chance.choice([0, 1, 1, 2, 2, 3])):
-            _collect(self.cast, self.world.process(), f"{name} meanwhile", dry_run=False)
-            self.some_pass()
-        if self.cast.chance.random() < 0.6:
-            self.cast.scheduler.wait(self.amid_collection(name))
-
-    def amid_collection(self, name: str) -> Callable[[], bool]:
-        """Return the function that says whether a collection has got somewhere, or nobody else is left."""
-        scheduler, offset = self.cast.scheduler, self.cast.chance.randint(0, 100)
-
-        def until() -> bool:
-            running = (one for one in self.cast.history.operations if one.kind == COLLECT and one.returned == NEVER)
-            return any(scheduler.step >= one.start + offset for one in running) or scheduler.alone(name)
-
-        return until
-
-    def _pass(self, may: Callable[[], bool], time: timedelta) -> None:
-        self.cast.scheduler.wait(may)
-        self.passed.append(self.cast.scheduler.step)
-        self.cast.scheduler.jump(time)
-
-    def _may_pass(self, *, long: bool) -> bool:
-        names = (one for one in self.cast.history.operations if one.kind == NAME)
-        return all(self._fits(one, long=long) for one in names)
-
-    def _fits(self, operation: Operation, *, long: bool) -> bool:
-        begun = max(operation.start, self.hooked.get(operation.actor, -1))
-        last = self.cast.scheduler.step if long else self.passed[-1] if self.passed else -1
-        return begun > last or over(operation, self.cast.scheduler) <= self.cast.scheduler.step
 
 
 def begin(world: World, cast: Cast, judge: HeaderJudge) -> None:
@@ -142,13 +60,13 @@ def begin(world: World, cast: Cast, judge: HeaderJudge) -> None:
         _leave_as_before(cast, stores)
     else:
         for _ in range(2):
-            _collect(cast, stores, "somebody", dry_run=False)
+            collect_once(cast, stores, "somebody", dry_run=False)
             world.scheduler.jump(GRACE)
     for _ in range(chance.randint(1, 5)):
         survived(partial(_commit_on, cast, odd(stores, Oddity.KILLED, _never, _never), "somebody", ASIDE))
     world.scheduler.jump(GRACE + timedelta(seconds=1))
     if adopted and chance.random() < 0.8:
-        _collect(cast, stores, "somebody", dry_run=False)
+        collect_once(cast, stores, "somebody", dry_run=False)
         world.scheduler.jump(chance.choice([GRACE / 2, GRACE, GRACE]))
 
 
@@ -255,18 +173,12 @@ def drop_some(cast: Cast, stores: Stores, name: str) -> None:
 def collect_for_days(cast: Cast, stores: Stores, name: str) -> None:
     """As a schedule does, with time between."""
     for _ in range(cast.chance.randint(1, 4)):
-        _collect(cast, stores, name, dry_run=cast.chance.random() < 0.05)
+        collect_once(cast, stores, name, dry_run=cast.chance.random() < 0.05)
         cast.days.some_pass()
 
 
 def months_pass(cast: Cast, stores: Stores, name: str) -> None:
     cast.days.many_pass()
-
-
-def _collect(cast: Cast, stores: Stores, name: str, *, dry_run: bool) -> None:
-    with cast.history.operation(COLLECT, name):
-        repo = get_repository(stores.kv, stores.clock, stores.ids, REPO)
-        collect(stores, repo, CollectionPlan(GRACE, dry_run=dry_run))
 
 
 def _commit_on(cast: Cast, stores: Stores, name: str, branch: BranchId, _id: CommitId | None = None) -> None:
