@@ -10,9 +10,18 @@ from pathlib import Path
 import pytest
 
 from graveler_core.engine.committing import head
-from graveler_core.errors import Conflict, CorruptData, OutcomeUnknown
+from graveler_core.erasure.flow import erase
+from graveler_core.erasure.standing import ErasurePlan
+from graveler_core.errors import Conflict, CorruptData, NotFound, OutcomeUnknown
 from graveler_core.gc import unreached
-from graveler_core.gc.sweep import GRACE
+from graveler_core.gc.data_check import DataProgress, check_data
+from graveler_core.gc.fsck import fsck
+from graveler_core.gc.index_repair import repair_indexes
+from graveler_core.gc.sweep import GRACE, SweepPlan, sweep
+from graveler_core.kv.store import Store
+from graveler_core.model.erasure import ErasureRule
+from graveler_core.model.ids import CommitId
+from graveler_core.testing.plain_store import PlainStore
 from tests.unit.engine.interposed import Crash, Interposed
 from tests.unit.gc.lake import Lake
 from tests.unit.gc.lost_commits import (
@@ -180,3 +189,42 @@ def test_a_dump_beside_a_removal(tmp_path: Path) -> None:
             results.add("refused")
         calls, at = max(calls, len(kv.verbs)), at + 1
     assert results == {"dumped", "refused"}
+
+
+@pytest.mark.parametrize("what", ["sweep", "fsck", "check of data", "erasure", "index repair", "history"])
+def test_another_job_beside_a_removal(tmp_path: Path, what: str) -> None:
+    """It finds no damage, and loses nothing."""
+    at, calls = 0, 1
+    while at < calls:
+        lake, made, others = prepared(tmp_path / str(at))
+        lake.collect()
+        lake.sleep(GRACE)
+        kv = Interposed(lake.world.kv)
+        kv.before[at] = lake.collect
+        job(lake, PlainStore(kv), what, made)
+        done = {CommitId(branch.commit_id) for branch in lake.repo.branches()}
+        calls, at = len(kv.verbs), at + 1
+        assert others | done <= headers(lake)
+        assert made not in headers(lake)
+        later(lake)
+        whole(lake, others | done)
+
+
+def job(lake: Lake, kv: Store, what: str, made: CommitId) -> None:
+    """Do something that reads commits."""
+    stores = lake.world.stores(kv)
+    match what:
+        case "sweep":
+            sweep(stores, lake.record, SweepPlan())
+        case "fsck":
+            assert not [finding for finding in fsck(stores, lake.record) if finding.damage]
+        case "check of data":
+            found = check_data(stores, lake.record, checksums=False, resume=False, progress=DataProgress())
+            assert not [finding for finding in found if finding.damage]
+        case "erasure":
+            erase(stores, lake.record, ErasurePlan(ErasureRule(paths=("a",)), "no longer allowed"))
+        case "index repair":
+            assert not repair_indexes(stores, lake.record).unrepaired
+        case "history":
+            with suppress(NotFound):
+                lake.world.graveler(kv).repository("repo").commit(made)

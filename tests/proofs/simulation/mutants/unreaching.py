@@ -18,7 +18,7 @@ from graveler_core.model.ids import CommitId
 from graveler_core.objects import expired_commits
 from graveler_core.records import access
 from graveler_core.records import layout as keys
-from tests.proofs.simulation.mutants.plant import GARBAGE, instead, mutant
+from tests.proofs.simulation.mutants.plant import instead, mutant
 from tests.proofs.simulation.unreached import THEME
 
 
@@ -40,14 +40,11 @@ def branches_are_not_renewed() -> Iterator[None]:
 def references_are_not_read_again() -> Iterator[None]:
     """References are not read again after branches were renewed, so swaps that came before that are not found."""
     real = UnreachedCommits._reach
-    renewed = UnreachedCommits._renew_branches
 
     def reach(self: Any, graph: Any, more: Any = ()) -> bool:
-        if getattr(graph, "blind", False) or not graph.reachable:
-            return real(self, graph, more)
-        return True
+        return bool(graph.reachable) or real(self, graph, more)
 
-    with instead((UnreachedCommits, "_reach", reach), (UnreachedCommits, "_renew_branches", renewed)):
+    with instead((UnreachedCommits, "_reach", reach)):
         yield
 
 
@@ -171,18 +168,4 @@ def verifications_do_not_notice_revivals() -> Iterator[None]:
         return real(self, *arguments)
 
     with instead((CollectionRecord, "verify", verify)):
-        yield
-
-
-@mutant(seed=0, breaks=GARBAGE, theme=THEME)
-def removals_are_not_resumed() -> Iterator[None]:
-    """A collection that died while it removed commits leaves their headers for ever."""
-    real = UnreachedCommits.remove
-
-    def remove(self: Any) -> None:
-        removed = self.record.value.removed
-        if removed is not None and self.stores.clock.now() - removed.since < timedelta(hours=6):
-            real(self)
-
-    with instead((UnreachedCommits, "remove", remove)):
         yield
