@@ -36,9 +36,10 @@ Proof that no commit is deleted to which a reference leads or has led. Consider 
   and swaps a branch, the new nonce of step 3 decides as for the writer, however slow the flow is. If it creates a
   branch, or creates or assigns a tag, it ends within the grace period, because it checks again after its hooks, and
   step 3 finds the reference.
-* Hooks are told a descendant. It is stored before. If that is before step 3, the descendant is found there and spares
-  the commit, unless it was announced itself. If it is later, its writer has checked the sources of a merge again after
-  that, and has begun to write less than `RETRIED_WITHIN` before.
+* Somebody knows a descendant that was not announced. If it was stored before step 3 read the headers, it spares the
+  commit. If it was stored later, its writer had paused for days before, and stores no further commit on top of it
+  (`require_in_time`). So the removed commit is its parent, and flows that name a descendant check its parents, too.
+  Writers ask hooks about a merge after such a check, and soon after they began to write.
 
 If a header is missing or damaged that something leads to, it is unknown what it leads to, and nothing is removed. The
 conditions are those of the collection: the grace period is longer than any flow in which callers name commits.

@@ -189,8 +189,7 @@ def advance(stores: Stores, registers: Registers, record: BranchRecord, head: Ne
         record_writes(stores, writes)
         writes = ()
         require_again(stores, registers.repository, head.commit.header.parents[1:])
-    if not timedelta(0) <= stores.clock.now() - first < RETRIED_WITHIN:
-        raise _too_late(commit)
+    require_in_time(stores, commit, first)
 
     def happened(current: BranchRecord) -> bool:
         return current.uid == base.uid and commit in _chain(stores, registers, current.commit_id)
@@ -211,6 +210,25 @@ def advance(stores: Stores, registers: Registers, record: BranchRecord, head: Ne
     with suppress(GravelerError):  # the swap is done, and another commit can start the maintenance as well
         tend(stores, registers.repository, base.id, commit_of(stores, registers.repository, commit))
     return True
+
+
+def require_in_time(stores: Stores, commit: CommitId, first: datetime) -> None:
+    """Refuse a commit that a collection may have announced and removed (`gc.unreached`).
+
+    Args:
+        stores: Stores of the flow.
+        commit: The commit.
+        first: Time before it was written, or an ancestor that the same attempt has written.
+
+    Raises:
+        SlowDown: That was more than `RETRIED_WITHIN` ago (`RetriesExhausted`).
+    """
+    if not timedelta(0) <= stores.clock.now() - first < RETRIED_WITHIN:
+        raise SlowDown(
+            f"commit {commit}: was first written more than {RETRIED_WITHIN} ago; nothing was changed, try again",
+            kind=Kind.RetriesExhausted,
+            commit=commit,
+        )
 
 
 def _told(stores: Stores, registers: Registers, commit: CommitId) -> dict[str, object]:
@@ -273,15 +291,6 @@ def _prepared(stores: Stores, now: Registers, move: HeadMove) -> NewHead | None:
         if same_content(now, fresh(stores, move.repository, move.branch)):
             raise
     return None
-
-
-def _too_late(commit: CommitId) -> SlowDown:
-    """Return the error for a commit that a collection may have announced and removed (`gc.unreached`)."""
-    return SlowDown(
-        f"commit {commit}: was first written more than {RETRIED_WITHIN} ago; nothing was changed, try again",
-        kind=Kind.RetriesExhausted,
-        commit=commit,
-    )
 
 
 def _unknown(commit: CommitId) -> OutcomeUnknown:

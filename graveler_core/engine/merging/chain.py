@@ -22,7 +22,7 @@ from graveler_core.committed.index.replay import replayed, rest
 from graveler_core.committed.index.resolutions import MergeRules
 from graveler_core.committed.index.successor import Successor, successor
 from graveler_core.engine.committing.draft import CommitContent, Draft, new_commit
-from graveler_core.engine.committing.head import NewHead
+from graveler_core.engine.committing.head import NewHead, require_in_time
 from graveler_core.engine.merging.combine import Combination
 from graveler_core.engine.merging.sides import MergeRequest, Sides, nothing
 from graveler_core.engine.protocol.swap import Write, record_writes
@@ -68,6 +68,7 @@ def chain(
         writes: list[Write] = list(link.made.writes)
         if waiting is not None:
             at, written = _built(stores, registers, waiting, (at,))
+            require_in_time(stores, at.id, begun)
             writes += written
         record_writes(stores, writes)  # the next link reads them
         waiting = link

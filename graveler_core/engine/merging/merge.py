@@ -136,7 +136,7 @@ def _decided(
         return None
     is_replay = call.request.form is MergeForm.REPLAY
     taken = repeated_commits(stores, registers, sides) if is_replay else [sides.theirs.id]
-    require_content(stores, registers.repository, taken, revive=revive)
+    require_content(stores, registers.repository, taken, parents=sides.theirs.header.parents, revive=revive)
     require_passed(stores, registers, sides.theirs)
     require_unchanged(stores, registers, sides, call.request.unchanged)
     return sides, decide(stores, registers.repository, sides.inputs, call.rules)

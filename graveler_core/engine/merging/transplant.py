@@ -110,7 +110,8 @@ def _prepare(stores: Stores, call: _Call, registers: Registers) -> NewHead:
     # Refs are resolved once: a name keeps its meaning from the start of the call, even if another flow moves that
     # branch.
     call.steps = call.steps or _steps(stores, registers.repository, call.replay, call.draft)
-    require_content(stores, registers.repository, [step.content for step in call.steps])
+    parents = {parent for step in call.steps for parent in step.commit.header.parents}
+    require_content(stores, registers.repository, [step.content for step in call.steps], parents=parents)
     steps = list(zip(call.steps, call.nonces, strict=True))
     head = _build(stores, registers, steps, call.replay, call.draft)
     if head is None:

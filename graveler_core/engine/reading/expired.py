@@ -27,6 +27,7 @@ from graveler_core.model.collection import Collections, Expiry
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import CommitId, Nonce
 from graveler_core.objects import expired_commits
+from graveler_core.objects.commits import stored_commits
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
@@ -73,7 +74,12 @@ def with_expiries(
 
 
 def require_content(
-    stores: Stores, repo: RepositoryRecord, commits: Collection[CommitId], *, revive: bool = True
+    stores: Stores,
+    repo: RepositoryRecord,
+    commits: Collection[CommitId],
+    *,
+    parents: Collection[CommitId] = (),
+    revive: bool = True,
 ) -> None:
     """Refuse commits whose content has expired, and revive those that are about to expire.
 
@@ -83,15 +89,20 @@ def require_content(
         stores: Stores of the flow.
         repo: Repository record that the flow has read, not from a cache.
         commits: Commits on whose content the flow makes something depend.
+        parents: Parents of the commits to which the flow makes something lead. They must not be removed, but their
+            content may have expired. A writer that paused for days may have stored a child after its parent was
+            removed (`gc.unreached`).
         revive: False to leave commits that are about to expire, for a flow that only checks.
 
     Raises:
         NotFound: The content of a commit has expired (`ContentExpired`). `details` has `commit`, `rule` and `since`.
+            Or a commit was removed (`CommitNotFound`).
     """
 
     def attempt() -> bool | None:
-        held, found = _found(stores, repo, commits)
-        for commit in commits:
+        held, among = _found(stores, repo, [*commits, *parents])
+        found = {id: expiry for id, expiry in among.items() if id in commits or expiry.removes}
+        for commit in (*commits, *parents):
             if commit in found and found[commit].final:
                 raise expired_error(commit, found[commit])
         return True if held is None or not found or not revive else _revived(stores, repo, held, found)
@@ -99,15 +110,19 @@ def require_content(
     retry(stores, f"revival of commits in {repo.id}", attempt)
 
 
-def require_again(stores: Stores, repo: RepositoryRecord, commits: Collection[CommitId]) -> None:
+def require_again(
+    stores: Stores, repo: RepositoryRecord, commits: Collection[CommitId], parents: Collection[CommitId] = ()
+) -> None:
     """Call `require_content` again with the current repository record, if there are commits, after something that may
-    have taken days.
+    have taken days. Read the commits again, too: after a long time, a removal is forgotten.
 
     Raises:
         NotFound: As for `require_content`, or the repository was deleted.
     """
     if commits:
-        require_content(stores, repositories.get(stores.kv, stores.clock, stores.ids, repo.id), commits)
+        current = repositories.get(stores.kv, stores.clock, stores.ids, repo.id)
+        require_content(stores, current, commits, parents=parents)
+        stored_commits(stores.kv, keys.history(repo), list(commits), f"repository {repo.id}")
 
 
 def expiry_of(stores: Stores, repo: RepositoryRecord, ref: str, path: str) -> NotFound | None:

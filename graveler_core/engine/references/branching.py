@@ -44,6 +44,7 @@ from graveler_core.model.ids import BranchId, BranchUid, CommitId, RepositoryId,
 from graveler_core.model.protection import BranchAction
 from graveler_core.model.references import EventKind, ReferenceType, deletion, steps_of
 from graveler_core.model.webhooks import HookEvent
+from graveler_core.objects.commits import StoredCommit
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.refs import branches, repositories
@@ -62,8 +63,8 @@ def create_branch(stores: Stores, repo: RepositoryId, name: BranchId, source: st
     """
     repository = changeable(stores, repo)
     commit = resolve_commit(stores, repository, source)
-    require_content(stores, repository, [commit.id])
-    return _create_branch(stores, repository, name, commit.id)
+    require_content(stores, repository, [commit.id], parents=commit.header.parents)
+    return _create_branch(stores, repository, name, commit)
 
 
 def undelete_branch(stores: Stores, repo: RepositoryId, name: BranchId) -> BranchRecord:
@@ -89,8 +90,8 @@ def undelete_branch(stores: Stores, repo: RepositoryId, name: BranchId) -> Branc
             branch=name,
         )
     commit = commit_of(stores, repository, head)
-    require_content(stores, repository, [commit.id])
-    return _create_branch(stores, repository, name, commit.id)
+    require_content(stores, repository, [commit.id], parents=commit.header.parents)
+    return _create_branch(stores, repository, name, commit)
 
 
 def delete_branch(  # noqa: PLR0913 - one call, all of it optional
@@ -169,9 +170,9 @@ def _is_default(repository: RepositoryRecord) -> InvalidInput:
     )
 
 
-def _create_branch(stores: Stores, repo: RepositoryRecord, name: BranchId, commit: CommitId) -> BranchRecord:
+def _create_branch(stores: Stores, repo: RepositoryRecord, name: BranchId, commit: StoredCommit) -> BranchRecord:
     require_free(stores, repo, tag=TagId(name))
-    record = branches.new_branch(stores.ids, repo, name, commit, past.begun(commit, stores.moment()))
+    record = branches.new_branch(stores.ids, repo, name, commit.id, past.begun(commit.id, stores.moment()))
     where, mine = keys.branch(repo, name), partial(_bears, record.uid)
     try:
         with announced(stores, repo, hooked(HookEvent.PRE_CREATE_BRANCH, record)):

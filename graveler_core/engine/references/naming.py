@@ -26,6 +26,7 @@ from graveler_core.model.entities import BranchRecord, RepositoryRecord, Tag
 from graveler_core.model.ids import BranchId, CommitId, RepositoryId, TagId
 from graveler_core.model.references import uid_of
 from graveler_core.model.webhooks import HookEvent
+from graveler_core.objects.commits import StoredCommit
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.refs import repositories
@@ -39,14 +40,14 @@ def changeable(stores: Stores, repo: RepositoryId) -> RepositoryRecord:
     return repository
 
 
-def require_after_hooks(stores: Stores, repo: RepositoryRecord, commit: CommitId) -> None:
+def require_after_hooks(stores: Stores, repo: RepositoryRecord, commit: StoredCommit) -> None:
     """Check the commit of a new reference again, if there are hooks: they may have taken days.
 
     Raises:
         NotFound: The commit was removed, or its content has expired, or the repository was deleted.
     """
     if hooks.are_set(stores, repo):
-        require_again(stores, repo, [commit])
+        require_again(stores, repo, [commit.id], commit.header.parents)
 
 
 def require_expected(reference: BranchRecord | Tag, expected: CommitId | None) -> None:

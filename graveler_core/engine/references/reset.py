@@ -87,7 +87,7 @@ def hard_reset(
         require_expected(now.branch, expected)
         target = resolve_commit(stores, now.repository, ref)
         if target.id != now.branch.commit_id:
-            require_content(stores, now.repository, [target.id])
+            require_content(stores, now.repository, [target.id], parents=target.header.parents)
         _require_clean(stores, now)
         update = {"commit_id": target.id, "compacted_metarange": None, "epoch": now.branch.epoch + 1}
         left = [] if target.id == now.branch.commit_id else [former_head(stores, now.repository, now.branch.commit_id)]

@@ -72,10 +72,10 @@ def create_tag(stores: Stores, repo: RepositoryId, tag: Tag, ref: str, target: T
     require_free(stores, repository, branch=BranchId(tag.id))
     record = tag.model_copy(update={"past": past.begun(commit.id, stores.moment())})
     verify(stores, record, commit)
-    require_content(stores, repository, [commit.id])
+    require_content(stores, repository, [commit.id], parents=commit.header.parents)
     try:
         with announced(stores, repository, hooked(HookEvent.PRE_CREATE_TAG, record)):
-            require_after_hooks(stores, repository, commit.id)
+            require_after_hooks(stores, repository, commit)
             made = access.create(stores.kv, keys.tag(repository, tag.id), record, once=True).value
     except PredicateFailed:
         raise name_taken(repository, Kind.TagExists, "tag", tag.id) from None
@@ -114,14 +114,14 @@ def assign_tag(  # noqa: PLR0913, PLR0917 - the arguments of `create_tag`, and w
         named, commit = _naming(stores, repository, tag, ref, target)
         record = named.model_copy(update={"past": held.value.past})
         verify(stores, record, commit)
-        require_content(stores, repository, [commit.id])
+        require_content(stores, repository, [commit.id], parents=commit.header.parents)
         if record == held.value:
             return record
         history = past.moved(held.value.past, held.value.commit_id, stores.moment(), assigned=True)
         record = record.model_copy(update={"past": history})
         try:
             with announced(stores, repository, hooked(HookEvent.PRE_CREATE_TAG, record, past.moves(history))):
-                require_after_hooks(stores, repository, commit.id)
+                require_after_hooks(stores, repository, commit)
                 left = [former_head(stores, repository, held.value.commit_id)]
                 made = access.replace(stores.kv, keys.tag(repository, tag.id), held, record, before=left).value
         except PredicateFailed:

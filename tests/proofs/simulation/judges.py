@@ -59,7 +59,7 @@ class Judges:
         self.observer.look(step, self.world.scheduler.current)
         if self.theme in collecting.THEMES:
             self.content.look()
-        elif self.theme == unreached.THEME:
+        elif self.theme in unreached.THEMES:
             self.headers.look()
         elif self.theme == references.THEME:
             self._names.look()
@@ -78,7 +78,7 @@ class Judges:
                 operation.may_set |= self.cast.side_values
         cleaning.grant(history, observer)
         gone = [*sweeping.violations(world, history)]
-        if self.theme == unreached.THEME:
+        if self.theme in unreached.THEMES:
             gone += self.headers.violations()
         # What is gone cannot be judged.
         found = gone or [

@@ -109,7 +109,7 @@ def _simulate(seed: int, theme: str, sizes: Sizes | None = None, *, profile: str
     scheduler = Scheduler(chance, trace=[] if trace else None)
     shapes, logs = sizes or SIZES.get(theme), theme == references.THEME
     world = World(scheduler, shapes, idle=theme in SWEEPS, logs=logs, profile=profile)
-    world.ages = theme in (*collecting.THEMES, unreached.THEME)
+    world.ages = theme in (*collecting.THEMES, *unreached.THEMES)
     history = History(lambda: scheduler.step)
     observer = Observer(world.kv, world.held, PATHS, REPO, WORK)
     cast = Cast(history, observer, scheduler)
@@ -129,7 +129,7 @@ def _simulate(seed: int, theme: str, sizes: Sizes | None = None, *, profile: str
             world.changed = judges.look
             if theme in collecting.THEMES:
                 collecting.begin(world, cast, judges.content)
-            if theme == unreached.THEME:
+            if theme in unreached.THEMES:
                 unreached.begin(world, cast, judges.headers)
             people(world, cast, theme)
             weather(scheduler, theme)
@@ -167,7 +167,7 @@ def _clean_to_the_end(world: World, history: History, theme: str) -> None:
         if theme in erasing.THEMES:
             erasing.erase_to_the_end(world, history)
         collecting.collect_to_the_end(world, theme)
-    elif theme == unreached.THEME:
+    elif theme in unreached.THEMES:
         unreached.collect_to_the_end(world)
     else:
         return

@@ -10,7 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
-from tests.proofs.simulation import cleaning, collecting, references, uploading
+from tests.proofs.simulation import cleaning, collecting, references, unreached, uploading
 from tests.proofs.simulation.profiles import PROFILES
 from tests.proofs.simulation.run import main, simulate
 
@@ -76,11 +76,17 @@ def test_histories_keep_the_promises(batch: int) -> None:
         references.THEME,
         *cleaning.THEMES,
         *collecting.THEMES,
+        *unreached.THEMES,
     ],
 )
 def test_histories_of_a_theme_keep_the_promises(theme: str, seeds: range) -> None:
     wrong = verdicts(seeds.start, len(seeds), theme)
     assert not wrong, "\n".join([*(verdict.partition("\n")[0] for verdict in wrong), wrong[0]])
+
+
+def test_histories_remove_commits_beside_others() -> None:
+    """Without that, histories of the theme would show nothing."""
+    assert sum(simulate(seed, unreached.THEME).removed for seed in EVERYDAY_OF_A_THEME) > len(EVERYDAY_OF_A_THEME)
 
 
 @pytest.mark.ci

@@ -33,6 +33,7 @@ from graveler_core.model.entry import Entry
 from graveler_core.model.ids import BranchId, CommitId, TagId
 from graveler_core.model.operations import Put
 from graveler_core.refs.branches import get_tag
+from graveler_core.refs.repositories import find
 from graveler_core.refs.repositories import get as get_repository
 from graveler_core.stores import Hook, Hooks, Stores
 from tests.proofs.simulation.actors import cherry_pick, commit_all, hard_reset, put, revert, transact_one
@@ -45,6 +46,8 @@ from tests.proofs.simulation.odd_writers import ODDITIES, Oddity, OldStore, odd,
 from tests.proofs.simulation.world import World
 
 THEME = "unreached commits"
+REPOSITORIES = "unreached commits and repositories"
+THEMES = (THEME, REPOSITORIES)
 EVENTS = ("pre-commit", "pre-merge", "pre-create-branch", "pre-create-tag")
 COLLECTIONS = 4
 """After so many, with a long time between, no commit is left that no reference has reached."""
@@ -230,6 +233,6 @@ def collect_to_the_end(world: World) -> None:
     stores = world.process()
     for _ in range(COLLECTIONS):
         world.scheduler.jump(REMEMBERED + GRACE)
-        repo = get_repository(stores.kv, stores.clock, stores.ids, REPO)
-        if repo.state == "active":
-            collect(stores, repo, CollectionPlan(GRACE))
+        held = find(stores.kv, REPO)
+        if held is not None and held.value.state == "active":
+            collect(stores, held.value, CollectionPlan(GRACE))

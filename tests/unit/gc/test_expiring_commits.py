@@ -161,7 +161,7 @@ def test_what_names_the_content_when_the_grace_ends_keeps_it(lake: Lake, history
     follow(lake, 30)
     lake.collect()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("graveler_core.engine.references.branching.require_content", lambda *_: None)
+        patch.setattr("graveler_core.engine.references.branching.require_content", lambda *_, **__: None)
         lake.repo.create_branch("dev", source=history[1])
     lake.sleep(GRACE)
     done = lake.collect()
@@ -283,7 +283,7 @@ def test_a_revived_commit_stays_until_the_flow_has_ended(lake: Lake, history: li
     assert expiries(lake, *history) == [True, False, True, None], "it is announced again"
     lake.sleep(GRACE - DAY)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("graveler_core.engine.references.branching.require_content", lambda *_: None)
+        patch.setattr("graveler_core.engine.references.branching.require_content", lambda *_, **__: None)
         lake.repo.create_branch("dev", source=history[1])
     lake.sleep(DAY)
     assert lake.collect().revived == 1
