@@ -88,7 +88,7 @@ class Days:
 
     def amid_collection(self, name: str) -> Callable[[], bool]:
         """Return the function that says whether a collection has got somewhere, or nobody else is left."""
-        scheduler, offset = self.cast.scheduler, self.cast.chance.randint(0, 150)
+        scheduler, offset = self.cast.scheduler, self.cast.chance.randint(0, 70)
 
         def until() -> bool:
             running = (one for one in self.cast.history.operations if one.kind == COLLECT and one.returned == NEVER)
