@@ -100,6 +100,7 @@ SMALLEST = {
     "graveler_core.gc.foreign_sizes._TASK_KEYS": 1,
     "graveler_core.gc.inspection._HELD_BYTES": 0,
     "graveler_core.gc.namespaces.DELETED_AT_ONCE": 1,
+    "graveler_core.gc.unreached._BATCH": 1,
     "graveler_core.gc.examination_on_cluster._KNOWN": 1,
     "graveler_core.gc.examination_on_cluster._ROWS": 1,
     "graveler_core.gc.name_references._BATCH": 1,
