@@ -37,6 +37,8 @@ from tests.unit.gc.lost_commits import (
     whole,
 )
 
+SLOW_JOBS = ("sweep", "fsck", "erasure", "index repair")
+
 
 @pytest.mark.parametrize("how", ["tag", "merge", "tag for a moment"])
 @pytest.mark.parametrize("run", [0, 1])
@@ -191,7 +193,10 @@ def test_a_dump_beside_a_removal(tmp_path: Path) -> None:
     assert results == {"dumped", "refused"}
 
 
-@pytest.mark.parametrize("what", ["sweep", "fsck", "check of data", "erasure", "index repair", "history"])
+@pytest.mark.parametrize(
+    "what",
+    ["check of data", "history", *(pytest.param(one, marks=pytest.mark.slow) for one in SLOW_JOBS)],
+)
 def test_another_job_beside_a_removal(tmp_path: Path, what: str) -> None:
     """It finds no damage, and loses nothing."""
     at, calls = 0, 1

@@ -35,7 +35,7 @@ def branches_are_not_renewed() -> Iterator[None]:
         yield
 
 
-@mutant(seed=685, breaks="8", theme=THEME)
+@mutant(seed=469, breaks="8", theme=THEME)
 def references_are_not_read_again() -> Iterator[None]:
     """References are not read again after branches were renewed, so swaps that came before that are not found."""
     real = UnreachedCommits._reach
@@ -122,7 +122,7 @@ def announced_commits_are_removed_whatever_reaches_them_now() -> Iterator[None]:
         yield
 
 
-@mutant(seed=7, breaks="8", theme=THEME)
+@mutant(seed=26, breaks="8", theme=THEME)
 def commits_are_not_checked_after_hooks() -> Iterator[None]:
     """A creation of a branch or tag goes on after hooks that took days."""
     with instead(
@@ -138,7 +138,7 @@ def sources_of_merges_are_not_checked_before_hooks() -> Iterator[None]:
         yield
 
 
-@mutant(seed=107, breaks="8", theme=THEME)
+@mutant(seed=131, breaks="8", theme=THEME)
 def verifications_do_not_notice_revivals() -> Iterator[None]:
     """The swap that enters commits as removed succeeds whatever has changed the record."""
     real = CollectionRecord.verify
