@@ -31,6 +31,9 @@ def outcome(repository: str, done: Collected | None) -> str:
         said = f"Deleted {deleted} and condemned {condemned}."
     if done.expired or done.expiring:
         said += f" Commits: {done.expired:,} expired, {done.expiring:,} are about to expire."
+    if done.unreached or done.removed:
+        counts = f"{done.removed:,} removed, {done.unreached:,} announced to be removed"
+        said += f" Commits that no branch or tag has reached: {counts}."
     if done.due is not None:
         waiting = _objects(done.waiting, done.waiting_size)
         until = done.due.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")

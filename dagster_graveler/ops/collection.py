@@ -104,16 +104,18 @@ def _numbers(done: "Collected | None") -> dict[str, Any]:
     """Return the numbers of a collection as metadata. Those of a dry run have other names."""
     if done is None:
         return {}
-    deleted, condemned = ("would be deleted", "would be condemned") if done.dry_run else ("deleted", "condemned")
+    would = "would be " if done.dry_run else ""
     return {
         "dry run": done.dry_run,
-        f"objects {deleted}": done.deleted,
-        f"bytes {deleted}": done.deleted_size,
-        f"objects {condemned}": done.condemned,
-        f"bytes {condemned}": done.condemned_size,
+        f"objects {would}deleted": done.deleted,
+        f"bytes {would}deleted": done.deleted_size,
+        f"objects {would}condemned": done.condemned,
+        f"bytes {would}condemned": done.condemned_size,
         "objects spared": done.spared,
         "objects waiting": done.waiting,
         "bytes waiting": done.waiting_size,
+        f"commits {would}removed": done.removed,
+        f"commits {would}announced to be removed": done.unreached,
         **({"files of the deleted objects": list(done.files)} if done.files else {}),
         **({} if done.due is None else {"due": dg.MetadataValue.timestamp(done.due)}),
         **({"files of the waiting objects": list(done.waiting_files)} if done.waiting_files else {}),

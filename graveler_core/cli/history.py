@@ -64,9 +64,10 @@ def log(  # noqa: PLR0913 - the command line's own options
     --path and --first-parent. It continues the log even if the refs have moved since.
 
     JSON: a line for each commit with type ("commit"), id, message, committer, creation_date, parents, metadata,
-    generation, expired (null, or an object with since, rule, final: false while the content is about to expire),
-    token; with --stat also changes: an object with added, changed, removed. With --changes each commit is
-    followed by its changes, in the format of `diff`, with commit (the id).
+    generation, expired (null, or an object with since, rule, final: false while the content is about to expire,
+    removes: true if the whole commit is about to be removed), token; with --stat also changes: an object with added,
+    changed, removed. With --changes each commit is followed by its changes, in the format of `diff`, with commit (the
+    id).
     """
     if stat and changes:
         raise InvalidInput("--stat and --changes: cannot be combined")

@@ -138,17 +138,17 @@ def gc(  # noqa: PLR0913 - the command line's own options
     ] = None,
     yes: YesOption = False,
 ) -> None:
-    """Delete objects that no commit and no branch refers to and that were not used recently. Commits are kept.
+    """Delete objects that no commit and no branch refers to and that were not used recently.
 
     With --data: delete the content of files that no commit, no staged change and no upload names, or only commits that
     no retention rule keeps (`graveler retention`). A first run condemns such content, and a run after the grace period
-    deletes it. Run it once a day.
+    deletes it. It also removes commits that no branch or tag has ever reached. Run it once a day.
 
     JSON: one document with dry_run, objects, blobs, size (bytes), young, renewed, rest, unreadable,
     uploads. With --data: dry_run, deleted, deleted_size, spared, spared_size, condemned, condemned_size, named,
     named_size, history, history_size, young, young_size, uploading, uploading_size, waiting, waiting_size, due,
-    condemned_expired, condemned_expired_size, deleted_expired, deleted_expired_size, expiring, expired, revived
-    (commits), files and waiting_files (URIs of Parquet files that list the deleted and the waiting objects). With
+    condemned_expired, condemned_expired_size, deleted_expired, deleted_expired_size, expiring, expired, revived,
+    unreached, removed (commits), files and waiting_files (URIs of Parquet files that list the deleted and the waiting objects). With
     --cluster, which needs --data, also the fields that `commit` adds.
     """
     name, kept = repository_uri(uri).repository, span("--grace", grace)
@@ -187,6 +187,10 @@ def _show_collected(session: Session, done: Collected) -> None:
         )
         held = bytes_for_people(done.deleted_expired_size + done.condemned_expired_size)
         session.out.say(f"commits: {expired}; only they held {held} of this")
+    if done.unreached or done.removed:
+        would = "would be " if done.dry_run else ""
+        removed = f"{done.removed:,} {would}removed, {done.unreached:,} {would}announced to be removed"
+        session.out.say(f"commits that no branch or tag has reached: {removed}")
     for file in done.files:
         session.out.say(f"deleted objects are listed in {file}")
     if done.spared:

@@ -84,14 +84,16 @@ _MESSAGE = Column("message", people=first_line, folds=True)
 
 
 def expiry_for_people(expiry: Expiry) -> str:
-    """Return a line about the expiry of a commit."""
+    """Return a line about the expiry or the removal of a commit."""
+    if expiry.removes:
+        return f"{'removed' if expiry.final else 'about to be removed'}: {expiry.rule}"
     if expiry.final:
         return f"content expired {time_for_people(expiry.since)} ({expiry.rule})"
     return f"content about to expire ({expiry.rule})"
 
 
 def _message(commit: CommitRecord) -> str:
-    """Return the message of a commit, after a mark if the content has expired or is about to."""
+    """Return the message of a commit, after a mark if its content expires or it is removed."""
     return commit.message if commit.expired is None else f"[{expiry_for_people(commit.expired)}] {commit.message}"
 
 

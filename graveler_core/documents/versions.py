@@ -108,8 +108,11 @@ def commit_document(commit: CommitRecord) -> Document:
 
 
 def expiry_document(expiry: Expiry) -> Document:
-    """Return the document of an expiry: `since`, `rule`, `final` (false if the content is about to expire)."""
-    return {"since": time_for_machines(expiry.since), "rule": expiry.rule, "final": expiry.final}
+    """Return the document of an expiry: `since`, `rule`, `final` (false if the content is about to expire), `removes`
+    (true if the whole commit is about to be removed).
+    """
+    since = time_for_machines(expiry.since)
+    return {"since": since, "rule": expiry.rule, "final": expiry.final, "removes": expiry.removes}
 
 
 def summary_document(summary: ChangeSummary) -> Document:

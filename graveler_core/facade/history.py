@@ -42,7 +42,9 @@ class CommitRecord:
     metadata: Mapping[str, str]
     generation: int
     expired: Expiry | None = field(default=None, kw_only=True)
-    """Expiry of the content by the retention rules, or `None`. Logs, listings and `commit` set it."""
+    """Expiry of the content by the retention rules, or announced removal of the commit, or `None`. Logs, listings and
+    `commit` set it.
+    """
 
     def __eq__(self, other: object) -> bool:
         return self.id == other.id if isinstance(other, CommitRecord) else NotImplemented

@@ -27,8 +27,13 @@ DUE = datetime(2030, 1, 8, 3, 30, tzinfo=UTC)
             "Condemned earlier or now: 2 objects (8 bytes). "
             "A collection from 2030-01-08 03:30 UTC on deletes those without a name.",
         ),
+        (
+            Collected(dry_run=False, removed=2, unreached=1_000),
+            "Deleted 0 objects (0 bytes) and condemned 0 objects (0 bytes). "
+            "Commits that no branch or tag has reached: 2 removed, 1,000 announced to be removed.",
+        ),
     ],
-    ids=["no-repository", "dry-run", "waiting"],
+    ids=["no-repository", "dry-run", "waiting", "removed"],
 )
 def test_a_collection_is_told_in_words(done: Collected | None, said: str) -> None:
     assert outcome("lake", done) == said

@@ -14,7 +14,7 @@ from graveler_core.gc.collected import Collected
 from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.sweep import Swept
 from graveler_core.model.changes import Change, ChangeKind, ChangeSummary, MergeConflict
-from graveler_core.model.collection import Expiry
+from graveler_core.model.collection import NEVER_REACHED, Expiry
 from graveler_core.model.entities import BranchRecord, RepositoryState, Tag
 from graveler_core.model.entry import AddressType, CommonPrefix, Entry
 from graveler_core.model.ids import BranchId, BranchUid, CommitId, StagingToken, TagId
@@ -162,12 +162,27 @@ def test_expired_commits_are_marked() -> None:
         "since": "2013-01-01T00:00:00.000000Z",
         "rule": "default rule: 30 days",
         "final": True,
+        "removes": False,
     }
     commit: Any = SimpleNamespace(id="c1", creation_date=MOMENT, committer="me", message="what", expired=expiry)
     assert "expired 2013-01-01" in views.LOG.cells(commit)[3]
     assert views.LOG.cells(commit)[3].endswith("(default rule: 30 days)] what")
     commit.expired = expiry.model_copy(update={"final": False})
     assert views.COMMITS.cells(commit)[3] == "[content about to expire (default rule: 30 days)] what"
+
+
+def test_commits_that_are_removed_are_marked() -> None:
+    announced = Expiry(since=MOMENT, rule=NEVER_REACHED)
+    assert versions.expiry_document(announced) == {
+        "since": "2013-01-01T00:00:00.000000Z",
+        "rule": "no branch or tag has reached it",
+        "final": False,
+        "removes": True,
+    }
+    commit: Any = SimpleNamespace(id="c1", creation_date=MOMENT, committer="me", message="what", expired=announced)
+    assert views.COMMITS.cells(commit)[3] == "[about to be removed: no branch or tag has reached it] what"
+    removed = announced.model_copy(update={"final": True})
+    assert views.expiry_for_people(removed) == "removed: no branch or tag has reached it"
 
 
 def test_messages_and_paths_of_a_log_share_a_column() -> None:
