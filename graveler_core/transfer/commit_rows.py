@@ -17,6 +17,7 @@ from graveler_core.kv.store import Store
 from graveler_core.model.entities import Commit, Layout, RepositoryRecord
 from graveler_core.model.ids import CommitId, ObjectId
 from graveler_core.model.index import RunLocation
+from graveler_core.model.migration import ORIGIN
 from graveler_core.objects.objects import decode_object
 from graveler_core.records import layout as keys
 from graveler_core.records.location import Folder
@@ -38,12 +39,12 @@ class History:
     named_by: str
     """Name of its references in error messages."""
     all: bool
-    """True if unreachable commits are dumped too."""
+    """True if commits are dumped too that nothing has reached."""
 
 
-def of_users(repo: RepositoryRecord) -> History:
-    """Return the history of users."""
-    return History(keys.history(repo), Rows.COMMIT, Rows.LAYOUT, "a branch or tag", all=True)
+def of_users(repo: RepositoryRecord, *, all: bool) -> History:
+    """Return the history of users. Without `all`, commits are left out that collections may remove."""
+    return History(keys.history(repo), Rows.COMMIT, Rows.LAYOUT, "a branch or tag", all)
 
 
 def of_log(repo: RepositoryRecord) -> History:
@@ -64,6 +65,8 @@ class CommitRows:
     """Called after each step with the number of commits so far."""
     heads: bytearray = field(default_factory=bytearray)
     """Ids of the commits to which references point, 32 bytes each."""
+    kept: bytearray = field(default_factory=bytearray)
+    """Ids of the commits that are former heads or were migrated, 32 bytes each."""
     graph: CommitGraph = field(default_factory=CommitGraph)
     dumped: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
     """Commits that are dumped, because all their ancestors exist."""
@@ -90,7 +93,10 @@ class CommitRows:
             name = row.key.removeprefix(folder.prefix).decode(errors="backslashreplace")
             if hex_id(row.value) != name:
                 raise _corrupt(name, "its header does not match its id")
-            self.graph.add(bytes.fromhex(name), decode(Commit, row.value, f"commit {name}"))
+            header = decode(Commit, row.value, f"commit {name}")
+            self.graph.add(bytes.fromhex(name), header)
+            if ORIGIN in header.metadata:
+                self.kept += bytes.fromhex(name)
             self.step(len(self.graph))
         self.dumped = self.graph.complete()
         places = self.graph.places(self.heads)
@@ -101,22 +107,22 @@ class CommitRows:
             id = self.heads[DIGEST_BYTES * at : DIGEST_BYTES * (at + 1)]
             raise _corrupt(id.hex(), f"{self.history.named_by} refers to it, but it or an ancestor is missing")
         if not self.history.all:
-            self.dumped = self.graph.reachable(places)
+            kept = self.graph.places(self.kept)
+            kept = kept[kept >= 0]
+            self.dumped = self.graph.reachable(np.concatenate([places, kept[self.dumped[kept]]]))
+
+    def keep(self, commit: CommitId) -> None:
+        """Note a commit that is dumped if all its ancestors exist."""
+        self.kept += binary_id(commit) or b""
 
     def headers(self) -> None:
         """Write headers."""
         for place, header in self._of_commits(self.history.folders.headers):
             if self.dumped[place]:
-                self.writer.row(self.history.header, self._present(place, header))
+                if header is None:
+                    raise _corrupt(self.graph.id(place).hex(), "was deleted during the dump")
+                self.writer.row(self.history.header, header)
             self.step(len(self.graph))
-
-    def _present(self, place: int, header: bytes | None) -> bytes:
-        if header is not None:
-            return header
-        id = self.graph.id(place).hex()
-        if self.graph.reachable(self.graph.places(self.heads))[place]:
-            raise _corrupt(id, "was deleted during the dump")
-        raise Conflict(f"commit {id}: a collection removed it during the dump; dump again", kind=Kind.LostRace)
 
     def layouts(self) -> None:
         """Write the current layouts, without superseded indexes."""

@@ -1,15 +1,19 @@
 """Dump of a repository into one file: branches, tags, commits with layouts and small runs, the log of references, and
 settings. A dump does not change the repository.
 
-1. Read the pending events, the position of the log, branches and tags (one scan each), and the pending events again.
+1. Read the pending events, the position of the log, branches and tags (one scan each), the pending events again, and
+former heads.
 2. Read the headers (one scan) and build the commit graph (`commit_graph`). Do the same for the log.
 3. Write the headers that were found, the layouts (one scan), and the runs in the key-value store that they refer to.
 4. Write the erasures and the addresses of erased content (`transfer.erasures`).
 
-All commits are dumped, including unreachable ones, because commits are never deleted and can be read by id.
+All commits are dumped that stay for ever, because their ids may be known: those to which a branch, a tag, a former head
+or a migrated commit leads. Others are dumped too, until a collection has recorded former heads of earlier versions.
+After that, collections remove them (`gc.unreached`).
 
 The dump is complete while others write, for the following reason. A commit is written before anything refers to it and
-is never deleted, so step 2 finds every commit to which a branch or tag of step 1 leads. A commit created during step 2
+is not deleted once a reference has reached it, so step 2 finds every commit to which a branch or tag of step 1 leads.
+Former heads are read after step 1, so a branch that was moved since has left a record. A commit created during step 2
 may be found without its parents. No branch or tag of step 1 leads to it, so it is left out, and so is a commit that is
 first seen in step 3. A layout is written together with its header, so step 3 finds it. It may be replaced before or
 after that, by one of equal content. The files and runs to which it refers stay: a replacement records what the replaced
@@ -44,6 +48,7 @@ from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.kv.store import Store
 from graveler_core.model.dump import DumpedBranch, DumpedRepository, DumpEnd
 from graveler_core.model.entities import BranchRecord, RepositoryRecord
+from graveler_core.model.ids import CommitId
 from graveler_core.model.references import InternalReference, ReferenceEvent
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -126,13 +131,18 @@ def _rows(stores: Stores, repo: RepositoryRecord, writer: DumpWriter, progress: 
         done += 1
         progress(done, 3 * commits if done > commits else 0)
 
-    commits = CommitRows(stores.kv, repo, of_users(repo), writer, step)
+    all = not _reached_are_known(stores.kv, repo)
+    commits = CommitRows(stores.kv, repo, of_users(repo, all=all), writer, step)
     log = CommitRows(stores.kv, repo, of_log(repo), writer)
     _repository(stores.kv, repo, writer)
     waiting = dict(_waiting(stores, repo))
     _log(access.read(stores.kv, keys.reference_log(repo)), log)
     dirty = _refs(stores.kv, repo, writer, commits)
     _events(waiting | dict(_waiting(stores, repo)), writer)
+    if not all:
+        former = keys.former_heads(repo)
+        for row in stores.kv.scan(former.partition, prefix=former.prefix):
+            commits.keep(CommitId(row.key.removeprefix(former.prefix).decode(errors="replace")))
     histories = [commits, log] if log.heads else [commits]
     for history in histories:
         history.read()
@@ -142,6 +152,12 @@ def _rows(stores: Stores, repo: RepositoryRecord, writer: DumpWriter, progress: 
     write_runs(histories)
     write_erasures(stores.kv, repo, writer)
     return dirty
+
+
+def _reached_are_known(kv: Store, repo: RepositoryRecord) -> bool:
+    """Return `True` if references, former heads and migrated commits lead to all commits that were ever reached."""
+    collected = access.read(kv, keys.collections(repo.id, repo.uid)) if repo.former_heads else None
+    return collected is not None and collected.value.adopted
 
 
 def _require_there(stores: Stores, repo: RepositoryRecord) -> None:

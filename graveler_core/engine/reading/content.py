@@ -10,11 +10,13 @@ from typing import Final
 
 from graveler_core.blobs.port import Blobs, Data, Foreign
 from graveler_core.codec.checksums import sha256_digest
-from graveler_core.engine.reading.expired import expiry_of
+from graveler_core.engine.reading.expired import expired_error, expiries
+from graveler_core.engine.reading.resolve import resolve
 from graveler_core.errors import CorruptData, InvalidInput, NotFound
 from graveler_core.model.address import parted
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.entry import AddressType, Entry
+from graveler_core.refs import repositories
 from graveler_core.refs.erased import require_not_erased
 from graveler_core.stores import Stores
 
@@ -145,7 +147,7 @@ class StoredContent:
             return read(store, key)
         except NotFound as missing:
             require_not_erased(self.stores.kv, self.repository, self.entry)
-            expired = expiry_of(self.stores, self.repository, self.ref, self.entry.path)
+            expired = _expiry(self.stores, self.repository, self.ref, self.entry.path)
             if expired is None:
                 raise
             raise expired from missing
@@ -195,3 +197,21 @@ def _joined(chunks: Iterator[Data], seen: Callable[[Data], object]) -> bytes:
         joined.write(chunk)
         seen(chunk)
     return joined.getvalue()
+
+
+def _expiry(stores: Stores, repo: RepositoryRecord, ref: str, path: str) -> NotFound | None:
+    """Return the error for a path whose object does not exist, if the content of its commit has expired.
+
+    Args:
+        stores: Stores of the flow.
+        repo: Repository record, perhaps from a cache.
+        ref: Id of a commit, or name of a branch, that contains the path.
+        path: The path.
+    """
+    try:
+        current = repositories.get(stores.kv, stores.clock, stores.ids, repo.id)
+        commit = resolve(stores, current, ref).commit_id
+    except NotFound:
+        return None
+    expiry = expiries(stores, current, [commit]).get(commit) if current.uid == repo.uid else None
+    return None if expiry is None else expired_error(commit, expiry, path)

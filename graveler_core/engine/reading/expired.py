@@ -21,7 +21,6 @@ from typing import TypeVar
 import pyarrow as pa
 
 from graveler_core.engine.protocol.retry import retry
-from graveler_core.engine.reading.resolve import resolve
 from graveler_core.errors import CorruptData, Kind, NotFound, PredicateFailed
 from graveler_core.model.collection import Collections, Expiry
 from graveler_core.model.entities import RepositoryRecord
@@ -123,24 +122,6 @@ def require_again(
         current = repositories.get(stores.kv, stores.clock, stores.ids, repo.id)
         require_content(stores, current, commits, parents=parents)
         stored_commits(stores.kv, keys.history(repo), list(commits), f"repository {repo.id}")
-
-
-def expiry_of(stores: Stores, repo: RepositoryRecord, ref: str, path: str) -> NotFound | None:
-    """Return the error for a path whose object does not exist, if the content of its commit has expired.
-
-    Args:
-        stores: Stores of the flow.
-        repo: Repository record, perhaps from a cache.
-        ref: Id of a commit, or name of a branch, that contains the path.
-        path: The path.
-    """
-    try:
-        current = repositories.get(stores.kv, stores.clock, stores.ids, repo.id)
-        commit = resolve(stores, current, ref).commit_id
-    except NotFound:
-        return None
-    expiry = expiries(stores, current, [commit]).get(commit) if current.uid == repo.uid else None
-    return None if expiry is None else expired_error(commit, expiry, path)
 
 
 def expired_error(commit: CommitId, expiry: Expiry, path: str | None = None) -> NotFound:

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import re
+
+from graveler_core.engine.reading.expired import expired_error, expiries
 from graveler_core.engine.reading.view import commit_of
-from graveler_core.errors import InvalidInput, Kind
+from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.model.entities import RepositoryRecord
+from graveler_core.model.ids import CommitId
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.refs import expression
 from graveler_core.refs.expression import Resolved
 from graveler_core.stores import Stores
 
+_ID = re.compile(r"[0-9a-f]{64}")
+
 
 def resolve(stores: Stores, repo: RepositoryRecord, ref: str) -> Resolved:
-    """Resolve a ref expression. Raises `InvalidInput` or `NotFound`; see `refs.expression`."""
-    return expression.resolve(stores.kv, lambda c: commit_of(stores, repo, c).header.parents, repo, ref)
+    """Resolve a ref expression. Raises `InvalidInput` or `NotFound`; see `refs.expression`. The error for the id of a
+    commit that a collection removed (`CommitNotFound`) says so, as long as the id is remembered.
+    """
+    try:
+        return expression.resolve(stores.kv, lambda c: commit_of(stores, repo, c).header.parents, repo, ref)
+    except NotFound as missing:
+        removed = _removed(stores, repo, expression.parse(ref).name)
+        if removed is None:
+            raise
+        raise removed from missing
 
 
 def resolve_commit(stores: Stores, repo: RepositoryRecord, ref: str) -> StoredCommit:
@@ -35,3 +49,11 @@ def _without_staged(stores: Stores, repo: RepositoryRecord, ref: str) -> Resolve
     if isinstance(ref, str) and ref.endswith("$"):
         raise InvalidInput(f"ref {ref!r}: must name a commit, and staged changes have none", kind=Kind.InvalidRef)
     return resolve(stores, repo, ref)
+
+
+def _removed(stores: Stores, repo: RepositoryRecord, name: str) -> NotFound | None:
+    """Return the error for the id of a removed commit, or `None` for any other name."""
+    if not _ID.fullmatch(name):
+        return None
+    expiry = expiries(stores, repo, [CommitId(name)]).get(CommitId(name))
+    return expired_error(CommitId(name), expiry) if expiry is not None and expiry.removes and expiry.final else None
