@@ -5,7 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from graveler_core.model.checks import CheckReport
-from graveler_core.model.collection import Collections, CollectionState, CondemnedSet, SortedFile
+from graveler_core.model.collection import (
+    Collections,
+    CollectionState,
+    CondemnedSet,
+    ExpiredCommits,
+    RemovedCommits,
+    SortedFile,
+)
 from graveler_core.model.compaction import (
     CompactionHistory,
     CompactionOutcome,
@@ -72,6 +79,7 @@ REPOSITORY = RepositoryRecord(
     nonce=Nonce("n1"),
     since=SINCE,
 )
+COMMITS = SortedFile(name="000000.parquet", first="c1", last="c9", count=3)
 TOKEN = SealedToken(token=StagingToken("repo/main:t1"))
 RECORDS: dict[str, Record] = {
     "internal reference": InternalReference(commit_id=CommitId("c3"), nonce=Nonce("n6")),
@@ -89,6 +97,7 @@ RECORDS: dict[str, Record] = {
     ),
     "former head": FormerHead(since=SINCE),
     "repository": REPOSITORY,
+    "collected repository": REPOSITORY.model_copy(update={"addresses_checked": True, "former_heads": True}),
     "branch": BranchRecord(
         id=BranchId("main"),
         uid=BranchUid("b1"),
@@ -238,6 +247,24 @@ RECORDS: dict[str, Record] = {
             size=1 << 40,
         ),
         past=(CondemnedSet(id="s1", state=CollectionState.DELETED, since=SINCE, files=(), objects=0, size=0),),
+        nonce=Nonce("n6"),
+    ),
+    "collections with commits": Collections(
+        current=CondemnedSet(
+            id="s3",
+            state=CollectionState.CONDEMNED,
+            since=SINCE,
+            files=(),
+            objects=0,
+            size=0,
+            expiring=(COMMITS,),
+            revived=(CommitId("c2"),),
+        ),
+        expired=ExpiredCommits(id="s2", files=(COMMITS,)),
+        forever=CondemnedSet(id="s1", state=CollectionState.DELETED, since=SINCE, files=(), objects=0, size=0),
+        recording=SINCE,
+        adopted=True,
+        removed=RemovedCommits(id="s4", files=(COMMITS,), since=SINCE, done=True),
         nonce=Nonce("n6"),
     ),
     "data checks": DataChecks(
