@@ -148,8 +148,8 @@ def gc(  # noqa: PLR0913 - the command line's own options
     uploads. With --data: dry_run, deleted, deleted_size, spared, spared_size, condemned, condemned_size, named,
     named_size, history, history_size, young, young_size, uploading, uploading_size, waiting, waiting_size, due,
     condemned_expired, condemned_expired_size, deleted_expired, deleted_expired_size, expiring, expired, revived,
-    unreached, removed (commits), files and waiting_files (URIs of Parquet files that list the deleted and the waiting objects). With
-    --cluster, which needs --data, also the fields that `commit` adds.
+    unreached, removed (commits), files and waiting_files (URIs of Parquet files that list the deleted and the waiting
+    objects). With --cluster, which needs --data, also the fields that `commit` adds.
     """
     name, kept = repository_uri(uri).repository, span("--grace", grace)
     if data and (limit is not None or uploads):

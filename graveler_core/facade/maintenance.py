@@ -183,7 +183,7 @@ class Maintenance(Handle):
         progress: Progress = lambda more: None,
     ) -> Collected:
         """Delete content that no commit, no staged change and no upload names, or only commits that no retention rule
-        keeps: see `graveler_core.gc.collection`.
+        keeps, and commits that no branch or tag has ever reached: see `graveler_core.gc.collection`.
 
         A first call condemns such content: it cannot be staged any more, but still exists. A call after the grace
         period deletes what nothing names then, and condemns more. Run it once a day. It also completes an erasure that

@@ -149,7 +149,7 @@ class Repository(
         """List all commits of the repository in order of their ids, lazily.
 
         The listing includes commits that cannot be reached from any branch or tag: those of deleted branches, and of
-        calls that another call overtook.
+        calls that another call overtook, until a collection removes the latter.
 
         Args:
             after: List only commits with a greater id.

@@ -1,7 +1,7 @@
-"""Deletion of unreachable data. Commits are never deleted: a reader may know any commit id, and the user decides how
-long history is kept. Reachable data is therefore: everything that the layout of any commit names; everything that a
-layout named which was replaced within the grace period; and the compacted trees of branches. Staged layers with a
-cleanup record are left to the cleaner.
+"""Deletion of unreachable data. Commits are not deleted, because a reader may know any commit id: only a collection
+removes some (`gc.unreached`). Reachable data is therefore: everything that the layout of any commit names; everything
+that a layout named which was replaced within the grace period; and the compacted trees of branches. Staged layers with
+a cleanup record are left to the cleaner.
 
 1. Stock (`gc.stock`): list the stored items. Only listed items are deleted.
 2. Marks (`gc.inspection`): mark reachable items. Branches are read before layouts, because data that a compacted

@@ -5,7 +5,7 @@ changes against the first parent as operations. 4. Write heads, references and d
 of the export, without which there is none.
 
 A commit that was imported has its id in Nessie, others have that of graveler. Staged changes are not exported. The
-export is complete while others write, because commits are never changed.
+export is complete while others write, because commits that a branch or tag has reached are never changed or deleted.
 """
 
 from __future__ import annotations

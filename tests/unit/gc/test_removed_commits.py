@@ -20,7 +20,7 @@ from graveler_core.transfer.reading import rows
 from tests.unit.engine.flows import table
 from tests.unit.engine.world import World
 from tests.unit.gc.lake import NOW, Lake
-from tests.unit.gc.test_unreached_commits import DAY, headers, later, lose, prepared, record
+from tests.unit.gc.lost_commits import DAY, headers, later, lose, prepared, record
 
 
 def removed(root: Path) -> tuple[Lake, CommitId]:
