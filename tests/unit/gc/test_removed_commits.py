@@ -13,10 +13,12 @@ from graveler_core.gc.sweep import GRACE, SweepPlan, sweep
 from graveler_core.model.collection import NEVER_REACHED, REMEMBERED
 from graveler_core.model.ids import CommitId
 from graveler_core.model.migration import ORIGIN
+from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.transfer.files import dump_file
 from graveler_core.transfer.format import RowKind
 from graveler_core.transfer.reading import rows
+from tests import smallest
 from tests.unit.engine.flows import table
 from tests.unit.engine.world import World
 from tests.unit.gc.lake import NOW, Lake
@@ -127,3 +129,25 @@ def test_an_old_dump_is_restored_after_a_removal(tmp_path: Path) -> None:
     copy.restore_refs((tmp_path / "dump").as_uri())
     assert copy.branch("main").read("a") == b"a"
     assert not [finding for finding in copy.fsck(deep=True) if finding.damage]
+
+
+@pytest.mark.parametrize("batch", [1, 1_000])
+def test_batches_of_any_size(tmp_path: Path, batch: int) -> None:
+    """Of former heads that are recorded, and of commits that are deleted."""
+
+    def lose_three(word: str) -> set[CommitId]:
+        found = set[CommitId]()
+        for number in range(3):
+            lake.branch().reset()
+            found.add(lose(lake, f"{word} {number}"))
+        return found
+
+    lake = Lake(tmp_path / "lake")
+    with smallest.patched({"graveler_core.gc.unreached._BATCH": batch}):
+        before = lose_three("before")
+        lake.collect(NOW)
+        assert {name for name, _ in access.scan(lake.world.kv, keys.former_heads(lake.record))} == before
+        lost, done = lose_three("lost"), lake.collect(NOW)
+    assert (done.unreached, done.removed) == (3, 3)
+    assert before <= headers(lake)
+    assert not lost & headers(lake)
