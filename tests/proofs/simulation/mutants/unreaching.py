@@ -10,13 +10,10 @@ from graveler_core.engine.committing import head
 from graveler_core.engine.reading import expired
 from graveler_core.engine.references import branching, reset, tagging
 from graveler_core.gc.collection_record import CollectionRecord
-from graveler_core.gc.retention import read_references
 from graveler_core.gc.unreached import UnreachedCommits
 from graveler_core.model.collection import Collections
-from graveler_core.model.ids import CommitId
 from graveler_core.objects import expired_commits
 from graveler_core.records import access
-from graveler_core.records import layout as keys
 from tests.proofs.simulation.mutants.plant import instead, mutant
 from tests.proofs.simulation.unreached import THEME
 
@@ -42,20 +39,6 @@ def references_are_not_read_again() -> Iterator[None]:
 
     def reach(self: Any, graph: Any, more: Any = ()) -> bool:
         return bool(graph.reachable) or real(self, graph, more)
-
-    with instead((UnreachedCommits, "_reach", reach)):
-        yield
-
-
-@mutant(seed=539, breaks="8", theme=THEME)
-def former_heads_are_read_before_references() -> Iterator[None]:
-    """A reference that leaves a commit between the two readings is not found in either."""
-
-    def reach(self: Any, graph: Any, more: Any = ()) -> bool:
-        folder = keys.former_heads(self.repository)
-        former = [CommitId(name) for name, _ in access.scan(self.stores.kv, folder)]
-        starts = [*former, *read_references(self.stores.kv, self.repository).commits, *more]
-        return not any(True for start in starts for _ in graph.reach(start, "a former head"))
 
     with instead((UnreachedCommits, "_reach", reach)):
         yield
@@ -128,13 +111,6 @@ def commits_are_not_checked_after_hooks() -> Iterator[None]:
     with instead(
         (branching, "require_after_hooks", lambda *_: None), (tagging, "require_after_hooks", lambda *_: None)
     ):
-        yield
-
-
-@mutant(seed=891, breaks="8", theme=THEME)
-def sources_of_merges_are_not_checked_before_hooks() -> Iterator[None]:
-    """Hooks are told a merge commit whose source may have been removed while the merge paused."""
-    with instead((head, "require_again", lambda *_: None)):
         yield
 
 
