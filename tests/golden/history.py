@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
+from datetime import datetime
 
+from graveler_core.engine.committing import head
+from graveler_core.engine.merging import chain
 from graveler_core.facade.repository import Repository
 from graveler_core.model.operations import Put, Remove
 from tests.old_paths import any_path
 from tests.unit.engine.flows import MANY, table
-from tests.unit.engine.world import World, entry
+from tests.unit.engine.world import FakeClock, World, entry
 
 NAME, NAMESPACE = "golden", "memory://golden/data"
 State = dict[str, int]
 """Path to the number of its entry."""
+
+
+class ClockOfThen(FakeClock):
+    """A clock that does not move at the looks of flows that did not look at it when the histories were recorded.
+
+    The dates of the commits, and so their ids, are then those of the records.
+    """
+
+    NEW = frozenset({head.advance.__code__, head.require_in_time.__code__, chain.chain.__code__})
+
+    def now(self) -> datetime:
+        return self.time if sys._getframe(1).f_code in self.NEW else super().now()
+
+
+def world_of_then() -> World:
+    """A world in which the same calls give the recorded ids."""
+    return World(clock=ClockOfThen())
 
 
 @dataclass

@@ -12,7 +12,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from graveler_core.kv.backends.memory import MemoryStore
 from tests.golden.formats import FORMATS
-from tests.golden.history import NAME, NAMESPACE, play
+from tests.golden.history import NAME, NAMESPACE, play, world_of_then
 from tests.unit.engine.world import World
 
 
@@ -21,7 +21,7 @@ def make(folder: Path) -> None:
     folder.mkdir(parents=True)
     for name, format in FORMATS.items():
         (folder / f"{name}.bin").write_bytes(format.encode(format.sample))
-    world = World()
+    world = world_of_then()
     expected = play(world)
     repo = world.graveler().repository(NAME)
     with ZipFile(folder / "repository.zip", "w", ZIP_DEFLATED) as archive:

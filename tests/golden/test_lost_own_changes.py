@@ -16,6 +16,7 @@ from graveler_core.model.ids import CommitId
 from graveler_core.objects.commits import CommitCache, StoredCommit, scan_headers
 from graveler_core.records import layout as keys
 from graveler_core.stores import Stores
+from tests.golden.history import world_of_then
 from tests.golden.lost_own_changes import FAULTY, LATE, LATER, MANY, NAME, NEW, PATHS, load, play, process
 from tests.unit.engine.world import World
 
@@ -122,7 +123,7 @@ def tree_ids(world: World) -> dict[str, str]:
 def test_repaired_layouts_are_those_that_commits_get_today(world: World) -> None:
     """All but the merge, which is another commit: it left nothing out."""
     opened(world).repair_indexes()
-    today = World()
+    today = world_of_then()
     play(today)
     found, expected = layouts(world), layouts(today)
     both = found.keys() & expected.keys()

@@ -15,7 +15,7 @@ from graveler_core.model.ids import CommitId, RepositoryId
 from graveler_core.objects.commits import read_commit
 from graveler_core.refs.repositories import get
 from tests.golden.formats import FOLDER
-from tests.golden.history import NAME, NAMESPACE, play
+from tests.golden.history import NAME, NAMESPACE, play, world_of_then
 from tests.unit.engine.world import World, entry
 
 KNOWN = json.loads((FOLDER / "repository.json").read_text(encoding="utf-8"))
@@ -73,7 +73,7 @@ def test_work_goes_on(old: Repository) -> None:
 
 
 def test_the_same_calls_give_the_same_content_and_ids() -> None:
-    world = World()
+    world = world_of_then()
     expected = play(world)
     repo = world.graveler().repository(NAME)
     assert expected.states == KNOWN["states"]
@@ -82,7 +82,7 @@ def test_the_same_calls_give_the_same_content_and_ids() -> None:
 
 
 def test_headers_of_then_are_those_of_today_but_for_the_rule_of_their_digests() -> None:
-    world = World()
+    world = world_of_then()
     play(world)
     stores, repo = world.stores(), get(world.kv, world.clock, world.ids, RepositoryId(NAME))
     made, log = dict[CommitId, CommitId](), list[CommitId]()

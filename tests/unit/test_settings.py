@@ -51,7 +51,7 @@ def test_the_cache_in_memory_has_the_size_that_the_environment_says(monkeypatch:
 @pytest.mark.parametrize(("size", "holds"), [(0, False), (None, True)])
 def test_the_cache_in_memory_holds_no_more_than_its_size(size: int | None, holds: bool) -> None:
     with connect("memory://", memory_cache_bytes=size) as graveler:
-        main = graveler.create_repository("lake", "memory://lake").branch("main")
+        main = graveler.create_repository("lake", f"memory://cache-of-{size}", adopt=True).branch("main")
         main.put("a", b"one")
         main.commit("one")
         assert main.read("a") == b"one"

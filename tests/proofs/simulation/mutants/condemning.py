@@ -41,7 +41,7 @@ def collection_reads_names_once() -> Iterator[None]:
         yield
 
 
-@mutant(seed=1301, breaks="8", theme=collecting.RACES)
+@mutant(seed=22, breaks="8", theme=collecting.RACES)
 def collection_waits_for_no_grace() -> Iterator[None]:
     """A collection verifies and deletes what it has condemned at once."""
     real = _Collection.finish
