@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
+from itertools import count
 from threading import Barrier
 from typing import TypeVar
 
@@ -103,7 +104,7 @@ class ThreadCases:
         assert all(together(work)) or not store.sets_atomically()
 
     def test_who_sees_a_swap_sees_what_was_written_with_it(self, store: Store) -> None:
-        """Four of the threads swap one key, each with a key of its own. The others read."""
+        """Four of the threads swap one key, each with a key of its own. The others read until these have ended."""
         store.set(b"p", b"k", b"")
         swapping = THREADS // 2
 
@@ -122,15 +123,21 @@ class ThreadCases:
         def work(number: int) -> bool:
             whole = True
             if number < swapping:
-                swap(number)
+                try:
+                    swap(number)
+                finally:
+                    ended.append(number)
                 return whole
-            for step in range(30):
+            for step in count():
+                if step >= 30 and len(ended) == swapping:
+                    return whole
                 mine = b"%d" % (step % swapping)
                 done = _words(store).count(mine)
                 whole = whole and int(value_of(store, mine, b"q") or 0) >= done
             return whole
 
         succeeded = [0] * swapping
+        ended = list[int]()
         assert all(together(work))
         done = _words(store)
         assert [done.count(b"%d" % number) for number in range(swapping)] == succeeded
