@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import io
+import sys
 import tempfile
 from collections.abc import Callable
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
+from fsspec.compression import compr
 from fsspec.spec import AbstractBufferedFile
 
 from graveler.fs.failures import as_os_errors
@@ -19,6 +22,9 @@ if TYPE_CHECKING:
 
 IN_MEMORY: Final = 8 << 20
 """Bytes of a file being written that are kept in memory. A larger file is kept in a temporary file."""
+
+_CLOSERS: Final = frozenset({"fsspec.core", "pandas.io.common", "pyarrow.parquet.core"})
+"""Modules with `with` statements that close a file in the same way after an error and after success."""
 
 
 class ReadFile(AbstractBufferedFile):
@@ -36,21 +42,26 @@ class ReadFile(AbstractBufferedFile):
 class WriteFile(io.BufferedIOBase):
     """A file opened for writing. Its content is uploaded and staged when it is closed.
 
-    If the body of a `with` statement raises an error, nothing is uploaded.
+    If the body of a `with` statement raises an error, nothing is uploaded. This includes the `with` statements of
+    `fsspec.open`, pandas and pyarrow.
 
     Args:
         path: Full path of the file.
         upload: Function that uploads and stages the content, from a file at its beginning. It raises errors of the
             operating system.
         before: Content to begin with, for appending.
+        codec: Name of fsspec's compression, such as "gzip". `None` means no compression.
     """
 
-    def __init__(self, path: str, upload: Callable[[BinaryIO], object], before: bytes = b"") -> None:
+    def __init__(
+        self, path: str, upload: Callable[[BinaryIO], object], before: bytes = b"", codec: str | None = None
+    ) -> None:
         self.path = path
         self.mode = "wb"
         self._upload = upload
         self._spool = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - closed by `close`
-        self._spool.write(before)
+        self._size = self._spool.write(before)
+        self._sink: Any = self._spool if codec is None else compr[codec](self._spool, mode="w")
 
     @property
     def name(self) -> str:
@@ -67,21 +78,29 @@ class WriteFile(io.BufferedIOBase):
 
     def tell(self) -> int:
         """Return the number of bytes written so far."""
-        return self._spool.tell()
+        if self.closed:
+            raise ValueError("I/O operation on a closed file")
+        return self._size
 
     def write(self, data: ReadableBuffer, /) -> int:
         """Write bytes, and return their number."""
         if self.closed:
             raise ValueError("I/O operation on a closed file")
         view = memoryview(data)
-        self._spool.write(view)
+        self._sink.write(view)
+        self._size += view.nbytes
         return view.nbytes
 
     def close(self) -> None:
         """Upload and stage the content. Do nothing if the file is closed."""
         if self.closed:
             return
+        if _ends_in_error(inspect.currentframe()):
+            self.discard()
+            return
         try:
+            if self._sink is not self._spool:
+                self._sink.close()
             self._spool.seek(0)
             self._upload(self._spool)  # type: ignore[arg-type]
         finally:
@@ -111,3 +130,36 @@ class WriteFile(io.BufferedIOBase):
     def _abandon(self) -> None:
         self._spool.close()
         super().close()
+
+
+class TextFile(io.TextIOWrapper):
+    """Text written to a `WriteFile`. If the body of a `with` statement raises an error, nothing is uploaded."""
+
+    def __init__(self, file: WriteFile, **options: Any) -> None:
+        super().__init__(file, **options)
+        self._file = file
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None:
+            self._file.discard()
+        self.close()
+
+
+def _ends_in_error(frame: FrameType | None) -> bool:
+    """Return true if a library closes a file because the body of its `with` statement raised an error.
+
+    Such a library calls `close` without the error, so this looks for the error in the arguments of the library's
+    `__exit__`.
+
+    Args:
+        frame: Frame of the call of `close`.
+    """
+    error = sys.exception()
+    while error is not None and frame is not None:
+        if frame.f_code.co_name == "__exit__" and frame.f_globals.get("__name__") in _CLOSERS:
+            given = [each if isinstance(each, tuple) else (each,) for each in frame.f_locals.values()]
+            return any(each is error for group in given for each in group)
+        frame = frame.f_back
+    return False

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from fsspec.core import get_compression
+
 from graveler.fs.failures import as_os_errors
-from graveler.fs.files import ReadFile, WriteFile
+from graveler.fs.files import ReadFile, TextFile, WriteFile
 from graveler.fs.listing import Listings
 from graveler.fs.paths import parse
 from graveler.fs.reading import Reads
@@ -32,6 +34,36 @@ class GravelerFileSystem(Listings, Reads, Writes):
             The length is always compared.
     """
 
+    def open(
+        self,
+        path: str,
+        mode: str = "rb",
+        block_size: int | None = None,
+        cache_options: dict[str, Any] | None = None,
+        compression: str | None = None,
+        **options: Any,
+    ) -> Any:
+        """Open a file, as text without "b" in the mode. A file for writing is staged when it is closed.
+
+        Args:
+            path: The path.
+            mode: "r", "w", "a" or "x", and "b" for bytes.
+            block_size: Bytes that a file for reading reads at once.
+            cache_options: Options of the cache of a file for reading.
+            compression: Name of a compression of fsspec, or "infer" from the path.
+            options: `encoding`, `errors` and `newline` of text; `content_type` of a file for writing.
+
+        Raises:
+            FileNotFoundError: There is no file at the path to read, or no repository or branch to write to.
+            ValueError: The mode, the compression or the path is not valid.
+        """
+        if not set("wax") & set(mode):
+            return super().open(path, mode, block_size, cache_options, compression, **options)
+        codec = get_compression(path, compression)
+        text = {name: options.pop(name) for name in ("encoding", "errors", "newline") if name in options}
+        file = super().open(path, mode.replace("t", "").replace("b", "") + "b", codec=codec, **options)
+        return file if "b" in mode else TextFile(file, **text)
+
     def _open(
         self,
         path: str,
@@ -57,4 +89,4 @@ class GravelerFileSystem(Listings, Reads, Writes):
                 raise ValueError(f"mode {mode!r}: must be rb, wb, ab or xb")
             before = self.cat_file(path) if mode == "ab" and self.exists(path) else b""
             upload = self.new_file(path, options.get("content_type"), create=mode == "xb")
-            return WriteFile(str(at), upload, before)
+            return WriteFile(str(at), upload, before, options.get("codec"))

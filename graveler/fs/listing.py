@@ -41,6 +41,25 @@ class Listings(RefFileSystem):
                 return directory_info(str(at))
             raise
 
+    def exists(self, path: str, **options: Any) -> bool:
+        """Return true if there is a file or a directory at the path. A store that cannot be read raises its error."""
+        return self._type(path) is not None
+
+    def isfile(self, path: str) -> bool:
+        """Return true if there is a file at the path. A store that cannot be read raises its error."""
+        return self._type(path) == "file"
+
+    def isdir(self, path: str) -> bool:
+        """Return true if there is a directory at the path. A store that cannot be read raises its error."""
+        return self._type(path) == "directory"
+
+    def _type(self, path: str) -> str | None:
+        try:
+            found: str = self.info(path)["type"]
+        except (FileNotFoundError, ValueError):  # nothing can be at a path that is not valid
+            return None
+        return found
+
     def ls(self, path: str, detail: bool = True, **options: Any) -> list[Any]:
         """List a directory: repositories, the branches and tags of a repository, or files and directories.
 
@@ -89,8 +108,12 @@ class Listings(RefFileSystem):
         return found if detail else list(found)
 
     def modified(self, path: str) -> datetime:
-        """Return the modification time of a file; 1970-01-01 if the entry has none."""
-        time: datetime = self.info(path)["mtime"]
+        """Return the modification time of a file; 1970-01-01 if the entry has none.
+
+        Raises:
+            IsADirectoryError: The path is a directory, which has no time.
+        """
+        time: datetime = self._file_info(path)["mtime"]
         return time
 
     def created(self, path: str) -> datetime:
@@ -102,6 +125,16 @@ class Listings(RefFileSystem):
         return self.ukey(path)
 
     def ukey(self, path: str) -> str:
-        """Return the identity of the entry at a path, in hexadecimal."""
-        key: str = self.info(path)["identity"]
+        """Return the identity of the entry at a path, in hexadecimal.
+
+        Raises:
+            IsADirectoryError: The path is a directory, which has no identity.
+        """
+        key: str = self._file_info(path)["identity"]
         return key
+
+    def _file_info(self, path: str) -> dict[str, Any]:
+        found = self.info(path)
+        if found["type"] == "directory":
+            raise IsADirectoryError(f"{self.unstrip_protocol(path)}: is a directory, and must be a file")
+        return found

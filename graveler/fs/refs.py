@@ -83,6 +83,16 @@ class RefFileSystem(AbstractFileSystem):
                 f"{self.unstrip_protocol(str(at))}: {at.ref!r} is not a branch, and only branches can be written"
             ) from None
 
+    def branch_path(self, at: FsPath) -> FsPath:
+        """Return a path that names a branch, or something on a branch.
+
+        Raises:
+            IsADirectoryError: It names a repository, or all repositories.
+        """
+        if not at.ref:
+            raise IsADirectoryError(f"{self.unstrip_protocol(str(at))}: must name a branch, repository/branch")
+        return at
+
     def file_path(self, at: FsPath) -> FsPath:
         """Return a path that names a file.
 

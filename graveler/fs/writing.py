@@ -20,7 +20,8 @@ class Writes(RefFileSystem):
 
     def pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **options: Any) -> None:
         """Write a file. With mode "create", refuse a path that exists."""
-        self.new_file(path, options.get("content_type"), create=mode == "create")(io.BytesIO(value))
+        upload = self.new_file(path, options.get("content_type"), create=mode == "create")
+        upload(io.BytesIO(memoryview(value)))  # memoryview refuses None, which BytesIO takes for no content
 
     def put_file(self, lpath: str, rpath: str, callback: Any = None, mode: str = "overwrite", **options: Any) -> None:
         """Upload a local file. A local directory is skipped, because directories exist only through their files."""
@@ -34,17 +35,49 @@ class Writes(RefFileSystem):
             callback.set_size(size)
             callback.absolute_update(size)
 
-    def cp_file(self, path1: str, path2: str, **options: Any) -> None:
-        """Copy a file. Within a repository no content is copied: the new entry refers to the same object."""
+    def cp_file(
+        self, path1: str, path2: str, copied: list[tuple[FsPath, FsPath]] | None = None, **options: Any
+    ) -> None:
+        """Copy a file. Within a repository no content is copied: the new entry refers to the same object.
+
+        Args:
+            path1: The file. A directory is skipped, because directories exist only through their files.
+            path2: Path of the copy.
+            copied: List to which source and target are added.
+        """
         source, target = parse(path1), self.file_path(parse(path2))
         with as_os_errors():
             if not source.path or self.isdir(path1):
-                return  # directories exist only through their files
+                return
             if source.repository != target.repository:
                 with self.open(path1, "rb") as file:
                     self.new_file(path2, None)(file)
-                return
-            self._stage(target, self._entry(source))
+            else:
+                self._stage(target, self._entry(source))
+        if copied is not None:
+            copied.append((source, target))
+
+    def mv(self, path1: Any, path2: Any, recursive: bool = False, maxdepth: int | None = None, **options: Any) -> None:
+        """Move files, or with `recursive` directories with everything below.
+
+        Exactly the files that were copied are removed. A file that is moved to its own path stays.
+
+        Raises:
+            FileNotFoundError: There is neither a file nor a directory at a path.
+            IsADirectoryError: A path is a directory, without `recursive`; or a repository.
+            PermissionError: A path is not on a branch.
+        """
+        for each in [path1] if isinstance(path1, str) else path1:
+            with as_os_errors():
+                self.branch(self.branch_path(parse(each)))
+        copied: list[tuple[FsPath, FsPath]] = []
+        self.copy(path1, path2, recursive=recursive, maxdepth=maxdepth, on_error="raise", copied=copied, **options)
+        if not copied:
+            raise IsADirectoryError(f"{path1}: has no files, only directories: move them with recursive=True")
+        new = {target for _, target in copied}
+        for source, _ in copied:
+            if source not in new:
+                self._remove(source)
 
     def _rm(self, path: str) -> None:
         self._remove(parse(path))
@@ -62,11 +95,12 @@ class Writes(RefFileSystem):
 
         Raises:
             FileNotFoundError: There is neither a file nor a directory at a path.
+            IsADirectoryError: A path names a repository, whose branches have to be named.
         """
         given = [path] if isinstance(path, str) else path
         for each in given:
-            at = parse(each)
-            if recursive and maxdepth is None and at.ref and not self._intrans and not self.isfile(each):
+            at = self.branch_path(parse(each))
+            if recursive and maxdepth is None and not self._intrans and not self.isfile(each):
                 self.info(each)
                 with as_os_errors():
                     self.branch(at).remove_prefix(at.prefix)

@@ -1,0 +1,199 @@
+"""Writes, moves and removals that end in an error, or that name the same file twice."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+
+import fsspec
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from graveler.fs import GravelerFileSystem
+from graveler_core.errors import Unavailable
+from graveler_core.facade.repository import Repository
+from tests.graveler.fs.conftest import Place
+
+
+@pytest.fixture
+def repo(local: Place) -> Repository:
+    repo = local.repository()
+    main = repo.branch("main")
+    for path in ("a", "t/1", "t/2", "t/u/3"):
+        main.put(path, path.encode())
+    main.commit("Files")
+    return repo
+
+
+@pytest.fixture
+def fs(local: Place) -> GravelerFileSystem:
+    return local.fs()
+
+
+class Failing:
+    """A cell that cannot be written."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("the body fails")
+
+
+def in_text(fs: GravelerFileSystem, path: str) -> None:
+    with fs.open(path, "w") as file:
+        file.write("half")
+        raise RuntimeError("the body fails")
+
+
+def compressed(fs: GravelerFileSystem, path: str) -> None:
+    with fs.open(path, "wt", compression="gzip") as file:
+        file.write("half")
+        raise RuntimeError("the body fails")
+
+
+def by_open(fs: GravelerFileSystem, path: str) -> None:
+    with fsspec.open(f"graveler://{path}", "wb", **fs.storage_options) as file:
+        file.write(b"half")
+        raise RuntimeError("the body fails")
+
+
+def by_open_in_text(fs: GravelerFileSystem, path: str) -> None:
+    with fsspec.open(f"graveler://{path}", "w", compression="gzip", **fs.storage_options) as file:
+        file.write("half")
+        raise RuntimeError("the body fails")
+
+
+def by_pandas(fs: GravelerFileSystem, path: str) -> None:
+    rows = pd.DataFrame({"a": ["1", "2", Failing()]})
+    rows.to_csv(f"graveler://{path}", chunksize=1, storage_options=fs.storage_options)
+
+
+def by_pyarrow(fs: GravelerFileSystem, path: str) -> None:
+    with pq.ParquetWriter(path, pa.schema({"a": pa.int64()}), filesystem=fs) as writer:
+        writer.write_table(pa.table({"a": [1]}))
+        raise RuntimeError("the body fails")
+
+
+@pytest.mark.parametrize("write", [in_text, compressed, by_open, by_open_in_text, by_pandas, by_pyarrow])
+def test_nothing_is_staged_if_the_body_of_a_with_statement_fails(
+    fs: GravelerFileSystem, repo: Repository, write: Callable[[GravelerFileSystem, str], None]
+) -> None:
+    with pytest.raises(RuntimeError, match="the body fails"):
+        write(fs, f"{repo.id}/main/a")
+    gc.collect()
+    assert list(repo.branch("main").uncommitted()) == []
+    assert fs.cat(f"{repo.id}/main/a") == b"a"
+
+
+def test_files_are_staged_while_an_earlier_error_is_handled(fs: GravelerFileSystem, repo: Repository) -> None:
+    at = f"{repo.id}/main"
+    before = fs.open(f"{at}/before", "wb")
+    try:
+        raise RuntimeError
+    except RuntimeError:
+        before.write(b"log")
+        before.close()
+        with fs.open(f"{at}/text", "w") as file:
+            file.write("log")
+        with fsspec.open(f"graveler://{at}/opened", "w", **fs.storage_options) as file:
+            file.write("log")
+        pd.DataFrame({"a": [1]}).to_csv(f"graveler://{at}/table", storage_options=fs.storage_options)
+    assert [change.path for change in repo.branch("main").uncommitted()] == ["before", "opened", "table", "text"]
+
+
+@pytest.mark.parametrize("codec", ["gzip", "bz2", "xz", "zip", "infer"])
+def test_compressed_files_are_staged(fs: GravelerFileSystem, repo: Repository, codec: str) -> None:
+    path = f"{repo.id}/main/text.gz"
+    with fs.open(path, "w", compression=codec, encoding="utf-8") as file:
+        file.write("grün\n")
+    gc.collect()
+    with fs.open(path, "r", compression=codec, encoding="utf-8") as file:
+        assert file.read() == "grün\n"
+    with fs.transaction, fs.open(f"{repo.id}/main/more", "wb", compression=codec) as file:
+        file.write(b"x" * 10)
+        assert file.tell() == 10
+    assert repo.at("main@").get("more").size != 10 or codec == "infer"
+    with pytest.raises(ValueError, match="not supported"):
+        fs.open(path, "wb", compression="none such")
+
+
+def test_content_of_a_wrong_type_is_refused(fs: GravelerFileSystem, repo: Repository) -> None:
+    for value in (None, "text", 5):
+        with pytest.raises(TypeError, match="bytes-like"):
+            fs.pipe_file(f"{repo.id}/main/a", value)
+    fs.pipe_file(f"{repo.id}/main/b", bytearray(b"b"))
+    assert (fs.cat(f"{repo.id}/main/a"), fs.cat(f"{repo.id}/main/b")) == (b"a", b"b")
+
+
+def test_a_file_that_is_moved_to_its_own_path_stays(fs: GravelerFileSystem, repo: Repository) -> None:
+    at = f"{repo.id}/main"
+    fs.mv(f"{at}/a", f"graveler://{at}/a")
+    fs.mv(f"{at}/t/1", f"{at}/t/")
+    fs.mv(f"{at}/t/1", f"{at}/t")
+    fs.mv([f"{at}/t/1", f"{at}/t/2"], f"{at}/t/")
+    assert list(repo.branch("main").uncommitted()) == []
+
+
+def test_a_directory_moves_below_itself(fs: GravelerFileSystem, repo: Repository) -> None:
+    at = f"{repo.id}/main"
+    fs.mv(f"{at}/t", f"{at}/t/old", recursive=True)
+    assert [item.path for item in repo.branch("main").list()] == ["a", "t/old/1", "t/old/2", "t/old/u/3"]
+    assert fs.cat(f"{at}/t/old/u/3") == b"t/u/3"
+
+
+def test_a_move_that_cannot_remove_copies_nothing(fs: GravelerFileSystem, repo: Repository) -> None:
+    at = f"{repo.id}/main"
+    with pytest.raises(PermissionError, match="'main@' is not a branch"):
+        fs.mv(f"{at}@/a", f"{at}/b")
+    with pytest.raises(IsADirectoryError, match="move them with recursive=True"):
+        fs.mv(f"{at}/t", f"{at}/moved")
+    with pytest.raises(FileNotFoundError):
+        fs.mv(f"{at}/none", f"{at}/moved")
+    assert list(repo.branch("main").uncommitted()) == []
+
+
+def test_a_move_keeps_what_others_add(
+    fs: GravelerFileSystem, repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main = repo.branch("main")
+    copy = GravelerFileSystem.copy
+
+    def copy_amid_others(*arguments: object, **options: object) -> None:
+        copy(*arguments, **options)
+        main.put("t/new", b"of another")
+
+    monkeypatch.setattr(GravelerFileSystem, "copy", copy_amid_others)
+    fs.mv(f"{repo.id}/main/t", f"{repo.id}/main/moved", recursive=True)
+    assert [item.path for item in main.list()] == ["a", "moved/1", "moved/2", "moved/u/3", "t/new"]
+
+
+def test_repositories_are_not_emptied(fs: GravelerFileSystem, repo: Repository) -> None:
+    for path in (repo.id, f"graveler://{repo.id}/", ""):
+        for remove in (fs.rm, lambda path, recursive: fs.mv(path, f"{repo.id}/main/x", recursive=recursive)):
+            with pytest.raises(IsADirectoryError, match="must name a branch"):
+                remove(path, recursive=True)
+    assert list(repo.branch("main").uncommitted()) == []
+
+
+def test_directories_have_no_time_and_no_checksum(fs: GravelerFileSystem, repo: Repository) -> None:
+    for ask in (fs.modified, fs.created, fs.ukey, fs.checksum):
+        for path in (f"{repo.id}/main/t", f"{repo.id}/main"):
+            with pytest.raises(IsADirectoryError, match="is a directory"):
+                ask(path)
+
+
+def test_a_store_that_cannot_be_read_does_not_look_empty(
+    fs: GravelerFileSystem, repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"{repo.id}/main/a"
+
+    def unavailable(*_: object, **__: object) -> None:
+        raise Unavailable("the store is away")
+
+    with monkeypatch.context() as away:
+        away.setattr(GravelerFileSystem, "info", unavailable)
+        for call in (fs.exists, fs.isfile, fs.isdir, lambda path: fs.open(path, "ab")):
+            with pytest.raises(Unavailable, match="the store is away"):
+                call(path)
+    assert not fs.exists("Not A Name/main/a")
+    assert fs.cat(path) == b"a"
