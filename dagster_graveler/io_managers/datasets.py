@@ -32,11 +32,34 @@ def open_dataset(at: ReadableRef, paths: Sequence[str], columns: Sequence[str] |
     """
     files, parquet = PyFileSystem(_Files({path: at.open(path) for path in paths})), ds.ParquetFileFormat()
     fragments = [parquet.make_fragment(path, files) for path in paths]
+    schemas = {path: _file_schema(path, each, asset) for path, each in zip(paths, fragments, strict=True)}
+    return ds.FileSystemDataset(fragments, _selected(_common_schema(schemas, asset), columns, asset), parquet, files)
+
+
+def _file_schema(path: str, fragment: ds.Fragment, asset: str) -> pa.Schema:
     try:
-        schema = pa.unify_schemas([each.physical_schema for each in fragments], promote_options="permissive")
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as e:
-        raise dg.DagsterInvariantViolationError(f"asset {asset}: files have columns of different types: {e}") from e
-    return ds.FileSystemDataset(fragments, _selected(schema, columns, asset), parquet, files)
+        return fragment.physical_schema
+    except pa.ArrowInvalid as e:
+        raise dg.DagsterInvariantViolationError(
+            f"asset {asset}: file {path!r} is not a Parquet file; annotate the input as bytes or str "
+            "if it is not a table"
+        ) from e
+
+
+def _common_schema(schemas: Mapping[str, pa.Schema], asset: str) -> pa.Schema:
+    """Return the columns of all files, with the widest types."""
+    common: pa.Schema | None = None
+    for path, schema in schemas.items():
+        try:
+            if common is None:
+                common = schema
+            elif not schema.equals(common):
+                common = pa.unify_schemas([common, schema], promote_options="permissive")
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as e:
+            raise dg.DagsterInvariantViolationError(
+                f"asset {asset}: files have columns of different types; {path!r} differs from the files before it: {e}"
+            ) from e
+    return common
 
 
 def row_count(at: ReadableRef, paths: Sequence[str]) -> int:

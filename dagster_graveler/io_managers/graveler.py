@@ -12,9 +12,10 @@ from pydantic import ConfigDict, Field
 from dagster_graveler.io_managers.handlers.port import Read, Write
 from dagster_graveler.io_managers.handlers.registry import handler_for
 from dagster_graveler.io_managers.output_metadata import output_metadata
+from dagster_graveler.io_managers.requested import missing_error, requested_files
 from dagster_graveler.io_managers.states import state_to_read
 from dagster_graveler.io_managers.storage import table_files
-from dagster_graveler.io_managers.table_path import TablePath, escaped, input_path, output_path
+from dagster_graveler.io_managers.table_path import TablePath, input_path, output_path
 from dagster_graveler.resources.graveler_branch import GravelerBranch
 
 MODE = "mode"
@@ -23,8 +24,6 @@ FILE = "graveler/file"
 """Metadata of an asset: name of the file of bytes or text. Default: `content`."""
 COLUMNS = "columns"
 """Metadata of an input: columns to load."""
-ALLOW_MISSING = "allow_missing_partitions"
-"""Metadata of an input: if true, partitions that are not stored are left out."""
 _LABEL_DIGITS = 13
 
 
@@ -45,6 +44,8 @@ class GravelerIOManager(dg.ConfigurableIOManager):
 
     def handle_output(self, context: dg.OutputContext, obj: Any) -> None:
         """Stage a value on the branch of the run, in place of the former files of the table or of the partitions."""
+        if obj is None and not context.has_asset_key:
+            return  # an op without annotation that returns nothing
         table = output_path(context)
         if obj is None:
             raise dg.DagsterInvariantViolationError(
@@ -67,7 +68,10 @@ class GravelerIOManager(dg.ConfigurableIOManager):
             each_alone = len(table.keys) > 1 and not table.is_split
         handler = handler_for(self._value_type(wanted, table), table.asset)
         at = state_to_read(context, self.branch)
-        files = _requested(table, table_files(at, table), context, at.ref)
+        stored = table_files(at, table)
+        files = requested_files(table, stored, context, may_be_empty=each_alone)
+        if files is None:
+            raise missing_error(table, stored, context, self.branch, at.ref)
         metadata = context.definition_metadata or {}
         columns = _columns(table, metadata)
 
@@ -155,27 +159,6 @@ def _columns(table: TablePath, metadata: Mapping[str, Any]) -> list[str] | None:
             f"asset {table.asset}: metadata {COLUMNS!r} must be a list of columns, but is {columns!r}"
         )
     return list(columns)
-
-
-def _requested(
-    table: TablePath, stored: Mapping[tuple[str, ...], list[str]], context: dg.InputContext, ref: str
-) -> dict[str, list[str]]:
-    """Return the files of the requested partitions by key, or those of the whole table.
-
-    Raises:
-        DagsterInvariantViolationError: A partition, or the table, is not stored.
-    """
-    if not table.keys:
-        found = {"": [path for paths in stored.values() for path in paths]}
-    else:
-        places = {key: tuple(map(escaped, values)) for key, values in zip(table.keys, table.values, strict=True)}
-        found = {str(key): stored[place] for key, place in places.items() if place in stored}
-    missing = [key for key in table.keys if key not in found]
-    allowed = (context.definition_metadata or {}).get(ALLOW_MISSING)
-    if (missing and not allowed) or not any(found.values()):
-        what = f"partition {str(missing[0])!r} of {table.path!r}" if missing else f"path {table.path!r}"
-        raise dg.DagsterInvariantViolationError(f"asset {table.asset}: {what} is not stored at {ref!r}")
-    return found
 
 
 def _record(context: dg.InputContext, table: TablePath, at: Any) -> None:

@@ -35,8 +35,9 @@ def output_metadata(branch: GravelerBranch, table: TablePath, stored: StoredValu
     if stored.rows is None:
         return metadata
     metadata["dagster/column_schema"] = stored.schema
+    # Dagster shows the metadata of a write at each of its partitions. The total of several is not the count of one.
     if table.keys:
-        metadata["dagster/partition_row_count"] = stored.rows
+        metadata["dagster/partition_row_count" if len(table.keys) == 1 else "rows"] = stored.rows
     total = _table_rows(branch, table, stored, replaced=replaced)
     return metadata if total is None else {**metadata, "dagster/row_count": total}
 

@@ -26,8 +26,8 @@ class Splitter:
     def __init__(self, table: TablePath, schema: pa.Schema) -> None:
         import numpy as np
 
-        require_directory_names(table, schema.names)
         _require_columns(table, schema.names)
+        require_directory_names(table, schema.names)
         self._table = table
         self._values = [sorted(set(column)) for column in zip(*table.values, strict=True)]
         self._partitions = np.full([len(values) for values in self._values], -1, dtype=np.int64)
@@ -67,7 +67,8 @@ def require_directory_names(table: TablePath, names: list[str]) -> None:
             if name.lower() == dimension.name.lower() and name != dimension.expression:
                 raise dg.DagsterInvalidDefinitionError(
                     f"asset {table.asset}: column {name!r} has the name of the partition directories; choose another "
-                    f"name for the directories with metadata {PARTITION_NAMES!r}"
+                    f"name for the directories with metadata {PARTITION_NAMES!r}, or name the column with metadata "
+                    f"{PARTITION_EXPR!r} if it tells the partition of a row"
                 )
 
 
@@ -83,11 +84,15 @@ def _require_columns(table: TablePath, names: list[str]) -> None:
 def _outside_error(table: TablePath, values: list[Any]) -> dg.DagsterInvariantViolationError:
     """Return the error for a row that belongs to no partition of the run."""
     columns = [dimension.expression for dimension in table.dimensions]
-    shown = ", ".join(f"{column} = {str(value)!r}" for column, value in zip(columns, values, strict=True))
+    shown = ", ".join(f"{column} = {_shown(value)}" for column, value in zip(columns, values, strict=True))
     return dg.DagsterInvariantViolationError(
         f"asset {table.asset}: a row with {shown} belongs to none of the partitions of this run: {table.shown_keys}. "
         "Nothing is written"
     )
+
+
+def _shown(value: Any) -> str:
+    return "null" if value is None else repr(str(value))
 
 
 def _positions(dimension: Dimension, column: pa.Array, values: list[str]) -> Positions:

@@ -95,8 +95,10 @@ def output_path(context: dg.OutputContext) -> TablePath:
     """Return the place that an output is written to.
 
     Raises:
-        DagsterInvalidDefinitionError: The metadata of the asset is not valid.
+        DagsterInvalidDefinitionError: The output is no asset, or the metadata of the asset is not valid.
     """
+    if not context.has_asset_key:
+        raise _no_asset_error(f"output {context.name!r} of step {context.step_key!r}", "Out")
     metadata = context.definition_metadata or {}
     asset, path = context.asset_key.to_user_string(), _path(context, metadata)
     if not context.has_asset_partitions:
@@ -115,8 +117,11 @@ def input_path(context: dg.InputContext) -> TablePath:
     """Return the place that an input is read from.
 
     Raises:
-        DagsterInvalidDefinitionError: The metadata of the upstream asset or of the input is not valid.
+        DagsterInvalidDefinitionError: The input is no asset, or the metadata of the upstream asset or of the input is
+            not valid.
     """
+    if not context.has_asset_key:
+        raise _no_asset_error(f"input {context.name!r}", "In")
     upstream = context.upstream_output
     above = (upstream.definition_metadata or {}) if upstream is not None else {}
     metadata = {**above, **(context.definition_metadata or {})}
@@ -125,6 +130,14 @@ def input_path(context: dg.InputContext) -> TablePath:
         return TablePath(asset, path)
     dimensions = _dimensions(asset, context.asset_partitions_def, metadata)
     return TablePath(asset, path, dimensions, tuple(sorted(context.asset_partition_keys)))
+
+
+def _no_asset_error(what: str, kind: str) -> dg.DagsterInvalidDefinitionError:
+    argument = "io_manager_key" if kind == "Out" else "input_manager_key"
+    return dg.DagsterInvalidDefinitionError(
+        f"{what} is no asset, and GravelerIOManager stores only assets: name another IO manager for it, such as "
+        f'dg.{kind}({argument}="op_io_manager") with the resource op_io_manager=dg.FilesystemIOManager()'
+    )
 
 
 def _path(context: dg.OutputContext | dg.InputContext, metadata: Mapping[str, Any]) -> str:

@@ -166,6 +166,14 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         except NotFound:
             return None
 
+    def is_branch(self, name: str) -> bool:
+        """Return true if the repository has a branch with this name.
+
+        Args:
+            name: Name of the branch.
+        """
+        return self._find(name) is not None
+
     def has(self, name: str, uid: str) -> bool:
         """Return true if the repository has a branch with this name and uid.
 

@@ -1,9 +1,11 @@
 """Spark as a Dagster resource: the lazy resource of dagster-pyspark, with the settings of `graveler.spark.session`."""
 
-from dagster_pyspark import LazyPySparkResource
-from pyspark.sql import SparkSession
-
 from graveler.spark.session import local_settings, pin_worker_interpreter
+from graveler_core.extras import requires
+
+with requires("dagster-spark"):
+    from dagster_pyspark import LazyPySparkResource
+    from pyspark.sql import SparkSession
 
 
 def local_pyspark() -> LazyPySparkResource:

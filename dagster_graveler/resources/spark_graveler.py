@@ -3,12 +3,15 @@
 from typing import TYPE_CHECKING
 
 import dagster as dg
-from dagster_pyspark import LazyPySparkResource
 from pydantic import Field
 
 from dagster_graveler.resources.graveler import GravelerResource
 from dagster_graveler.resources.spark import session
 from graveler.spark.sizes import ROWS_PER_PIECE, THRESHOLD
+from graveler_core.extras import requires
+
+with requires("dagster-spark"):
+    from dagster_pyspark import LazyPySparkResource
 
 if TYPE_CHECKING:
     from graveler_core.stores import Cluster

@@ -31,3 +31,15 @@ def test_importing_the_package_warns_of_nothing_and_loads_nothing_heavy() -> Non
         "assert not found, found"
     )
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+
+
+@pytest.mark.parametrize("module", ["dagster_graveler", "dagster_graveler.resources.spark"])
+def test_spark_resources_name_the_extra_that_they_need(module: str) -> None:
+    code = (
+        "import sys; sys.modules['dagster_pyspark'] = None\n"
+        "from graveler_core.errors import Unavailable\n"
+        f"try: from {module} import SparkGravelerResource\n"
+        "except Unavailable as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout == "the module dagster_pyspark is not installed: pip install 'graveler[dagster-spark]'\n"

@@ -43,7 +43,13 @@ class ContentHandler(Handler[T]):
             )
         if read.columns is not None:
             raise dg.DagsterInvalidDefinitionError(f"asset {read.table.asset}: bytes and text have no columns")
-        return self.decoded(read.at.read(read.paths[0]))
+        try:
+            return self.decoded(read.at.read(read.paths[0]))
+        except UnicodeDecodeError as e:
+            raise dg.DagsterInvariantViolationError(
+                f"asset {read.table.asset}: file {read.paths[0]!r} is not text in UTF-8; annotate the input as bytes, "
+                "or as a type of tables if it is a table"
+            ) from e
 
 
 class BytesHandler(ContentHandler[bytes]):

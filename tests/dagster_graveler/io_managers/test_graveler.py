@@ -184,7 +184,9 @@ def test_files_with_more_columns_and_wider_types_are_read_together(graveler_lake
     graveler_lake.materialize([wide, loaded(seen, pa.Table)], tags=DEV)
     assert sorted(seen[0].to_pylist(), key=lambda row: row["n"]) == [{"n": 1, "m": None}, {"n": 1 << 40, "m": "x"}]
     other = stored(pa.table({"n": ["text"]}), **append)
-    with pytest.raises(dg.DagsterInvariantViolationError, match="area/letters: files have columns of different types"):
+    with pytest.raises(
+        dg.DagsterInvariantViolationError, match=r"area/letters: files have .*types; 'area/letters/run-.*' differs"
+    ):
         graveler_lake.materialize([other, loaded(seen, pa.Table)], tags=DEV)
 
 
@@ -240,6 +242,58 @@ def test_a_table_inside_of_another_is_not_destroyed(graveler_lake: EphemeralLake
 def test_an_input_is_refused(graveler_lake: EphemeralLake, type_: Any, metadata: Any, message: str) -> None:
     with pytest.raises((dg.DagsterInvariantViolationError, dg.DagsterInvalidDefinitionError), match=message):
         graveler_lake.materialize([stored(letters(("a", 1))), loaded([], type_, metadata)], tags=DEV)
+
+
+@pytest.mark.parametrize(
+    ("value", "type_", "message"),
+    [
+        (lambda: letters(("a", 1)), str, "file 'area/letters/part-00000.parquet' is not text in UTF-8; annotate"),
+        (lambda: b"\xff", str, "file 'area/letters/content' is not text in UTF-8; annotate the input as bytes"),
+        (lambda: "text", pa.Table, "file 'area/letters/content' is not a Parquet file; annotate the input as bytes"),
+    ],
+)
+def test_a_value_that_was_stored_as_another_type_is_refused(
+    graveler_lake: EphemeralLake, value: Callable[[], Any], type_: Any, message: str
+) -> None:
+    with pytest.raises(dg.DagsterInvariantViolationError, match=f"asset area/letters: {message}"):
+        graveler_lake.materialize([stored(value), loaded([], type_)], tags=DEV)
+
+
+def test_values_between_ops_need_another_io_manager(graveler_lake: EphemeralLake) -> None:
+    @dg.op
+    def nothing():  # type: ignore[no-untyped-def]  # returns None, and has no annotation that says so
+        pass
+
+    @dg.op
+    def number() -> int:
+        return 1
+
+    @dg.op(ins={"n": dg.In(input_manager_key="io_manager")})
+    def read(n: int) -> None:
+        assert n
+
+    @dg.op(out=dg.Out(io_manager_key="op_io_manager"))
+    def kept() -> int:
+        return 2
+
+    files = {**graveler_lake.resources, "op_io_manager": dg.mem_io_manager}
+
+    def run(*ops: Callable[..., Any]) -> dg.ExecuteInProcessResult:
+        @dg.job(resource_defs=files)
+        def chained() -> None:
+            found: list[Any] = []
+            for op in ops:
+                found = [op(*found)]
+
+        return chained.execute_in_process(instance=graveler_lake.instance)
+
+    assert run(nothing).success
+    with pytest.raises(
+        dg.DagsterInvalidDefinitionError, match=r"output 'result' of step 'number' is no asset, .*dg\.Out"
+    ):
+        run(number)
+    with pytest.raises(dg.DagsterInvalidDefinitionError, match=r"input 'n' is no asset, .*dg\.In\(input_manager_key="):
+        run(kept, read)
 
 
 def test_libraries_are_imported_when_they_are_used() -> None:

@@ -58,7 +58,8 @@ def test_rows_of_several_partitions_are_divided(graveler_lake: EphemeralLake, ki
     graveler_lake.materialize(assets, tags=DEV, selection=[assets[1]], partition_key="_c/ü")
     assert [kind.rows(value) for value in seen] == [[(1,), (3,)], []]
     for materialization in result.asset_materializations_for_node("area__letters"):
-        assert materialization.metadata["dagster/partition_row_count"].value == 3
+        assert "dagster/partition_row_count" not in materialization.metadata
+        assert materialization.metadata["rows"].value == 3
         assert materialization.metadata["dagster/row_count"].value == 3
 
 
@@ -186,10 +187,10 @@ def test_instants_follow_the_time_zone_of_the_partitions(graveler_lake: Ephemera
 
 OUTSIDE: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
     "static": (LETTERS, letters(("a", 1), ("z", 2)), BY_LETTER, "a row with letter = 'z' belongs to none .*: 'a', 'b'"),
-    "null": (LETTERS, letters(("a", 1), (None, 2)), BY_LETTER, "a row with letter = 'None' belongs to none"),
+    "null": (LETTERS, letters(("a", 1), (None, 2)), BY_LETTER, "a row with letter = null belongs to none"),
     "before": (DAYS, pa.table({"at": [date(2012, 12, 31)]}), {"partition_expr": "at"}, "at = '2012-12-31'"),
     "after": (DAYS, pa.table({"at": [date(2013, 1, 3)]}), {"partition_expr": "at"}, "at = '2013-01-03'"),
-    "no time": (DAYS, pa.table({"at": pa.array([None], pa.timestamp("us"))}), {"partition_expr": "at"}, "at = 'None'"),
+    "no time": (DAYS, pa.table({"at": pa.array([None], pa.timestamp("us"))}), {"partition_expr": "at"}, "at = null"),
 }
 
 
@@ -216,7 +217,12 @@ METADATA: dict[str, tuple[Any, dict[str, Any], str]] = {
     "hidden column": (
         LETTERS,
         {"graveler/partition_names": "N"},
-        "column 'n' has the name of the partition directories",
+        "column 'n' has the name of the partition directories; .* or name the column with metadata 'partition_expr'",
+    ),
+    "no column, but one with the name of directories": (
+        LETTERS,
+        {"graveler/partition_names": "n", "partition_expr": "nn"},
+        "'partition_expr' must name a column, but is 'nn'; columns are 'letter', 'n'",
     ),
 }
 
@@ -237,6 +243,39 @@ def test_a_missing_partition_is_named(graveler_lake: EphemeralLake) -> None:
     down = loaded([], pa.Table, partitions_def=LETTERS)
     with pytest.raises(INVALID, match="partition 'b' of 'area/letters' is not stored at 'dev'"):
         graveler_lake.materialize([asset, down], selection=[down], tags=DEV, partition_key="b")
+
+
+def test_missing_partitions_may_be_left_out(graveler_lake: EphemeralLake) -> None:
+    seen: Seen = []
+    asset = stored(letters(("a", 1)), partitions_def=LETTERS, metadata=BY_LETTER)
+    graveler_lake.materialize([asset], tags=DEV, partition_key="a")
+
+    def load(type_: Any, partition: str) -> None:
+        down = loaded(seen, type_, {"allow_missing_partitions": True}, partitions_def=LETTERS)
+        graveler_lake.materialize([asset, down], selection=[down], tags=DEV, partition_key=partition)
+
+    load(dict[str, pa.Table], "a")
+    load(dict[str, pa.Table], "b")
+    assert [list(each) for each in seen] == [["a"], []]
+    with pytest.raises(INVALID, match="partition 'b' of 'area/letters' is not stored at 'dev'"):
+        load(pa.Table, "b")
+    every = loaded(seen, pa.Table, {"allow_missing_partitions": True, "ref": "main"})
+    with pytest.raises(INVALID, match="none of the partitions '_c/ü', 'a', 'b' of 'area/letters' is stored at 'main'"):
+        graveler_lake.materialize([asset, every], selection=[every], tags=DEV)
+
+
+def test_the_error_about_a_missing_partition_names_the_branch_that_has_it(graveler_lake: EphemeralLake) -> None:
+    asset = stored(letters(("a", 1)), partitions_def=LETTERS, metadata=BY_LETTER)
+    graveler_lake.materialize([asset], tags=DEV, partition_key="a")
+    down = loaded([], pa.Table, partitions_def=LETTERS)
+    message = (
+        r"is not stored at '[0-9a-f]+'\. The newest materialization is on the branch 'dev', which is not published"
+    )
+    with pytest.raises(INVALID, match=message):
+        graveler_lake.materialize([asset, down], selection=[down], partition_key="a")
+    graveler_lake.repository.delete_branch("dev")
+    with pytest.raises(INVALID, match=r"partition 'a' of 'area/letters' is not stored at '[0-9a-f]+'$"):
+        graveler_lake.materialize([asset, down], selection=[down], partition_key="a")
 
 
 def test_the_names_of_directories_do_not_change(graveler_lake: EphemeralLake) -> None:

@@ -99,7 +99,7 @@ def test_partitions_are_replaced_and_an_empty_one_keeps_its_columns(
 
 def metadata_of_all(result: dg.ExecuteInProcessResult) -> set[tuple[Any, Any]]:
     return {
-        (each.metadata["dagster/partition_row_count"].value, each.metadata["dagster/row_count"].value)
+        (each.metadata["rows"].value, each.metadata["dagster/row_count"].value)
         for each in result.asset_materializations_for_node("area__letters")
     }
 
