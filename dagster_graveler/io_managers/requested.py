@@ -27,7 +27,7 @@ def requested_files(
         table: The table, with the keys of the requested partitions.
         stored: Files of the table by the escaped values of their partition.
         context: Context of the input.
-        may_be_empty: True if the input may get no partition at all, if missing partitions are allowed.
+        may_be_empty: True if the input may get no partition at all, where missing partitions are allowed.
 
     Returns:
         The files, or `None` if a partition or the table is not stored and the input does not allow this.
@@ -37,9 +37,18 @@ def requested_files(
         return {"": whole} if whole else None
     places = {key: tuple(map(escaped, values)) for key, values in zip(table.keys, table.values, strict=True)}
     parts = {str(key): stored[place] for key, place in places.items() if place in stored}
-    if not (context.definition_metadata or {}).get(ALLOW_MISSING):
+    if not ((context.definition_metadata or {}).get(ALLOW_MISSING) or _is_of_check(context)):
         return parts if len(parts) == len(table.keys) else None
     return parts if parts or may_be_empty else None
+
+
+def _is_of_check(context: dg.InputContext) -> bool:
+    """Return true for an input of an asset check, which measures the table with the partitions that are stored."""
+    try:
+        step = context.step_context
+    except dg.DagsterInvariantViolationError:
+        return False  # the value is loaded outside of a run
+    return step.is_asset_check_step and not step.is_sda_step
 
 
 def missing_error(

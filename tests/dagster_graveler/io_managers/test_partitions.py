@@ -264,6 +264,25 @@ def test_missing_partitions_may_be_left_out(graveler_lake: EphemeralLake) -> Non
         graveler_lake.materialize([asset, every], selection=[every], tags=DEV)
 
 
+def test_a_check_measures_the_partitions_that_are_stored(graveler_lake: EphemeralLake) -> None:
+    asset = stored(letters(("a", 1)), partitions_def=LETTERS, metadata=BY_LETTER)
+
+    @dg.asset_check(asset=asset)
+    def whole(letters: pa.Table) -> dg.AssetCheckResult:
+        return dg.AssetCheckResult(passed=True, metadata={"rows": letters.num_rows})
+
+    result = graveler_lake.materialize([asset, whole], tags=DEV, partition_key="a")
+    (evaluation,) = result.get_asset_check_evaluations()
+    assert evaluation.metadata["rows"].value == 1
+
+    @dg.asset(ins={"letters": dg.AssetIn(asset.key)}, check_specs=[dg.AssetCheckSpec("inside", asset="down")])
+    def down(letters: pa.Table) -> dg.MaterializeResult:  # type: ignore[type-arg]
+        raise AssertionError(letters)
+
+    with pytest.raises(INVALID, match="partition '_c/ü' of 'area/letters' is not stored at 'dev'"):
+        graveler_lake.materialize([asset, down], selection=[down], tags=DEV)
+
+
 def test_the_error_about_a_missing_partition_names_the_branch_that_has_it(graveler_lake: EphemeralLake) -> None:
     asset = stored(letters(("a", 1)), partitions_def=LETTERS, metadata=BY_LETTER)
     graveler_lake.materialize([asset], tags=DEV, partition_key="a")
