@@ -30,6 +30,7 @@ from graveler_core.model.erasure import ErasureState
 from graveler_core.model.operations import Put
 from tests.examples import first_place, places, stride
 from tests.unit.engine.interposed import WRITES, Crash, Interposed
+from tests.unit.engine.templates import Template
 from tests.unit.erasure.lake import PATH, PREFIX, Lake
 
 WHY = "request 17"
@@ -98,16 +99,17 @@ def test_a_path_that_is_written_anew_is_not_affected(lake: Lake) -> None:
     assert not lake.broken()
 
 
-def test_compacted_and_bulk_changes_lose_the_paths(lake: Lake) -> None:
+def test_compacted_and_bulk_changes_lose_the_paths(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk, "SEGMENT_ROWS", 30)
     main = lake.branch()
-    rows = [main.upload(f"{PREFIX}{n:04}", b"x") for n in range(1_001)]
+    rows = [main.upload(f"{PREFIX}{n:04}", b"x") for n in range(31)]
     table = {"key": [row.path for row in rows], "address": [row.address for row in rows], "size": [1] * len(rows)}
     main.stage_many(pa.table(table))
     main.put("mine", b"mine")
     main.compact()
     main.put(f"{PREFIX}above", b"above")
     main.remove(PATH)
-    assert lake.repo.erase(prefix=PREFIX, why=WHY).objects == 3 + 1_001 + 1
+    assert lake.repo.erase(prefix=PREFIX, why=WHY).objects == 3 + 31 + 1
     assert [change.path for change in main.uncommitted()] == ["mine"]
     main.commit("mine")
     assert [found.path for found in main.list()] == ["mine", "u/2/b"]
@@ -373,14 +375,15 @@ def _judge(lake: Lake, acknowledged: list[str], act: Act) -> None:
 )
 def test_others_between_any_two_calls_of_an_erasure(tmp_path: Path, act: Act, gone: bool) -> None:
     """Those that stage the content by its address before each call or each second one, others before each third one."""
-    alone = Lake(tmp_path / "alone", gone=gone)
+    template = Template(Lake(tmp_path / "lakes", gone=gone))
+    alone = template.copy()
     undisturbed = Interposed(alone.world.kv)
     alone.on(undisturbed).erase(prefix=PREFIX, why=WHY)
     calls, outcomes = len(undisturbed.verbs), set[tuple[bool, bool]]()
     step = stride() * (1 if (act, gone) == (staged_many, False) else 2 if act in NAMING else 3)
     at = first_place(step)
     while at < calls:
-        lake, acknowledged = Lake(tmp_path / str(at), gone=gone), list[str]()
+        lake, acknowledged = template.copy(), list[str]()
         kv = Interposed(lake.world.kv)
         kv.before[at] = partial(_tried, act, lake, acknowledged)
         ended = False
@@ -408,12 +411,14 @@ def test_files_of_a_layer_that_are_dropped_while_it_reads(
     """They are no damage, whether a commit or the deletion of the branch drops them, before each third call."""
     monkeypatch.setattr(bulk, "SEGMENT_ROWS", 1)
     step = 3 * stride()
+    made = Lake(tmp_path / "lakes")
+    made.repo.create_branch("files", source="main")
+    kept = made.branch("files").put("v/1", b"kept")
+    made.branch("files").stage_many(pa.table({"key": ["v/2"], "address": [kept.address], "size": [4]}))
+    template = Template(made)
     at, calls = first_place(step), step
     while at < calls:
-        lake = Lake(tmp_path / str(at))
-        lake.repo.create_branch("files", source="main")
-        kept = lake.branch("files").put("v/1", b"kept")
-        lake.branch("files").stage_many(pa.table({"key": ["v/2"], "address": [kept.address], "size": [4]}))
+        lake = template.copy()
 
         def drop(lake: Lake = lake) -> None:
             if how == "commit":
@@ -440,9 +445,10 @@ def staged_twice(lake: Lake, kv: Interposed | None = None) -> str:
 
 def test_content_that_another_path_gets_at_the_same_time_is_kept(tmp_path: Path) -> None:
     """Once the erased path has lost the content again, a commit drops the layer. Nothing at the paths names it then."""
+    template = Template(Lake(tmp_path / "lakes"))
     at, calls, withdrawn = first_place(stride()), stride(), 0
     while at < calls:
-        lake = Lake(tmp_path / str(at))
+        lake = template.copy()
         kv = Interposed(lake.world.kv)
         acknowledged, committed = list[str](), list[str]()
 
@@ -467,9 +473,10 @@ def test_content_that_another_path_gets_at_the_same_time_is_kept(tmp_path: Path)
 @pytest.mark.parametrize("gone", [False, True], ids=["", "gone"])
 @pytest.mark.parametrize("act", [*NAMING, put, put_and_committed, merged], ids=lambda act: act.__name__)
 def test_an_erasure_between_any_two_calls_of_others(tmp_path: Path, act: Act, gone: bool) -> None:
+    template = Template(Lake(tmp_path / "lakes", gone=gone))
     at, calls = first_place(stride()), stride()
     while at < calls:
-        lake, acknowledged = Lake(tmp_path / str(at), gone=gone), list[str]()
+        lake, acknowledged = template.copy(), list[str]()
         kv = Interposed(lake.world.kv)
         kv.before[at] = partial(_tried, erased, lake, [])
         with suppress(GravelerError):
@@ -488,13 +495,14 @@ def test_an_erasure_dies_at_any_call_and_the_next_goes_on(tmp_path: Path, how: s
 
     All calls that write are visited: a death before a read leaves what one before the next write leaves.
     """
-    lake = Lake(tmp_path / "rehearsal")
+    template = Template(Lake(tmp_path / "lakes"))
+    lake = template.copy()
     kv = Interposed(lake.world.kv)
     lake.on(kv).erase(prefix=PREFIX, why=WHY)
     writes = [at for at, verb in enumerate(kv.verbs) if verb in WRITES]
     visited = [writes[number] for number in places(len(writes))]
     for turn, at in enumerate([*visited, len(kv.verbs) - 1]):
-        lake = Lake(tmp_path / str(turn))
+        lake = template.copy()
         kv = Interposed(lake.world.kv)
         if how == "dies":
             kv.fail[at] = Crash()

@@ -15,6 +15,7 @@ from graveler_core.model.erasure import ErasedContent, ErasureState
 from graveler_core.objects import erased as marks
 from graveler_core.transfer.kv_copy import copy_store
 from tests.unit.engine.interposed import Crash, Interposed
+from tests.unit.engine.templates import Template
 from tests.unit.engine.world import World
 from tests.unit.erasure.lake import PATH, PREFIX, Lake
 
@@ -90,9 +91,10 @@ def test_content_that_an_older_copy_of_the_namespace_brings_back_is_deleted(lake
 
 def test_a_dump_between_any_two_calls_of_an_erasure(tmp_path: Path) -> None:
     """Whatever it contains, a restoration in the namespace is complete after the next erasure."""
+    template = Template(Lake(tmp_path / "lakes"))
     at, calls, states = 0, 1, set[str]()
     while at < calls:
-        lake = Lake(tmp_path / str(at))
+        lake = template.copy()
         kv, made = Interposed(lake.world.kv), list[str]()
         kv.before[at] = lambda lake=lake, made=made: made.append(dumped(lake))  # type: ignore[misc]
         lake.on(kv).erase(prefix=PREFIX, why=WHY)
@@ -107,9 +109,9 @@ def test_a_dump_between_any_two_calls_of_an_erasure(tmp_path: Path) -> None:
 
 
 def test_an_erasure_that_was_under_way_goes_on_after_a_restoration(tmp_path: Path) -> None:
-    states = set[str]()
+    template, states = Template(Lake(tmp_path / "lakes")), set[str]()
     for at in range(30, 110, 4):
-        lake = Lake(tmp_path / str(at))
+        lake = template.copy()
         kv = Interposed(lake.world.kv)
         kv.fail[at] = Crash()
         with suppress(Crash):

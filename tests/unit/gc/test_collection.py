@@ -30,6 +30,7 @@ from graveler_core.records import access
 from graveler_core.records import layout as keys
 from tests import smallest
 from tests.unit.engine.interposed import Crash, Interposed, unavailable
+from tests.unit.engine.templates import Template
 from tests.unit.engine.world import entry
 from tests.unit.gc.lake import NOW, Lake
 
@@ -411,16 +412,16 @@ def test_names_that_move_while_it_reads_are_found(tmp_path: Path, what: str) -> 
 
 def test_the_grace_period_begins_after_the_set_is_listed(tmp_path: Path) -> None:
     """A collector that pauses before its set is listed leaves stagers the whole period."""
-    rehearsal = Lake(tmp_path / "rehearsal")
-    overwritten(rehearsal)
-    rehearsal.sleep(GRACE)
+    made = Lake(tmp_path / "lake")
+    overwritten(made)
+    made.sleep(GRACE)
+    template = Template(made)
+    rehearsal = template.copy()
     kv = Interposed(rehearsal.world.kv)
     assert rehearsal.collect(None, kv).condemned == 1
     condemns, confirms = [at for at, verb in enumerate(kv.verbs) if verb == "set_if"][-2:]
     for at in range(confirms):
-        lake = Lake(tmp_path / str(at))
-        overwritten(lake)
-        lake.sleep(GRACE)
+        lake = template.copy()
         kv = Interposed(lake.world.kv)
         kv.before[at] = partial(lake.sleep, GRACE)
         assert lake.collect(None, kv).condemned == 1
@@ -463,35 +464,38 @@ def _attempted(lake: Lake, lost: Entry) -> bool:
 )
 def test_stagers_between_any_two_calls(tmp_path: Path, run: int, expected: set[tuple[bool, bool]]) -> None:
     """Who has staged an entry has its content afterwards. Who could not is told."""
+    made = Lake(tmp_path / "lake")
+    lost = overwritten(made)
+    made.sleep(GRACE)
+    for _ in range(run):
+        made.collect()
+        made.sleep(GRACE)
+    template = Template(made)
     outcomes, at, calls = set[tuple[bool, bool]](), 0, 1
     while at < calls:
-        lake = Lake(tmp_path / str(at))
-        lost = overwritten(lake)
-        lake.sleep(GRACE)
-        spared = 0
-        for number in range(3):
-            kv = Interposed(lake.world.kv)
-            staged = list[bool]()
-            if number == run:
-                act = partial(_attempted, lake, lost)
-                kv.before[at] = lambda act=act, staged=staged: staged.append(act())  # type: ignore[misc]
-            spared += lake.collect(None, kv).spared
+        lake, staged = template.copy(), list[bool]()
+        kv = Interposed(lake.world.kv)
+        act = partial(_attempted, lake, lost)
+        kv.before[at] = lambda act=act, staged=staged: staged.append(act())  # type: ignore[misc]
+        spared = lake.collect(None, kv).spared
+        for _ in range(run, 2):
             lake.sleep(GRACE)
-            if number == run:
-                calls, could = len(kv.verbs), staged[0]
+            spared += lake.collect().spared
         assert not lake.missing(), at
-        assert could == (lost.address in lake.objects), at
-        outcomes.add((could, bool(spared)))
-        at += 1
+        assert staged == [lost.address in lake.objects], at
+        outcomes.add((staged[0], bool(spared)))
+        calls, at = len(kv.verbs), at + 1
     assert at > 10
     assert outcomes == expected
 
 
 def test_a_collector_dies_at_any_call_and_the_next_goes_on(tmp_path: Path) -> None:
+    made = Lake(tmp_path / "lake")
+    overwritten(made)
+    template = Template(made)
     at = reached = 0
     while at == reached:
-        lake = Lake(tmp_path / str(at))
-        overwritten(lake)
+        lake = template.copy()
         kv = Interposed(lake.world.kv)
         kv.fail[at] = Crash()
         try:
@@ -507,9 +511,11 @@ def test_a_collector_dies_at_any_call_and_the_next_goes_on(tmp_path: Path) -> No
 @pytest.mark.parametrize("done", [True, False])
 def test_a_reply_is_lost(tmp_path: Path, done: bool) -> None:
     """The collector fails or goes on, and the next one finds a state that it knows."""
+    made = Lake(tmp_path / "lake")
+    overwritten(made)
+    template = Template(made)
     for at in range(30):
-        lake = Lake(tmp_path / str(at))
-        overwritten(lake)
+        lake = template.copy()
         kv = Interposed(lake.world.kv)
         kv.lose[at] = done
         with suppress(OutcomeUnknown):
@@ -519,10 +525,12 @@ def test_a_reply_is_lost(tmp_path: Path, done: bool) -> None:
 
 
 def test_two_collectors_between_any_two_calls(tmp_path: Path) -> None:
+    made = Lake(tmp_path / "lake")
+    overwritten(made)
+    template = Template(made)
     at, calls = 0, 1
     while at < calls:
-        lake = Lake(tmp_path / str(at))
-        overwritten(lake)
+        lake = template.copy()
         kv = Interposed(lake.world.kv)
         kv.before[at] = partial(lake.collect, NOW)
         lake.collect(NOW, kv)
@@ -534,13 +542,15 @@ def test_two_collectors_between_any_two_calls(tmp_path: Path) -> None:
 @pytest.mark.parametrize("dry_run", [False, True])
 def test_another_collector_verifies_the_set_between_any_two_calls(tmp_path: Path, dry_run: bool) -> None:
     """Its file is gone then. The first collector begins again."""
+    made = Lake(tmp_path / "lake")
+    overwritten(made)
+    made.sleep(GRACE)
+    made.collect()
+    made.sleep(GRACE)
+    template = Template(made)
     at, calls = 0, 1
     while at < calls:
-        lake = Lake(tmp_path / str(at))
-        overwritten(lake)
-        lake.sleep(GRACE)
-        lake.collect()
-        lake.sleep(GRACE)
+        lake = template.copy()
         kv = Interposed(lake.world.kv)
         kv.before[at] = lake.collect
         done = lake.collect(CollectionPlan(dry_run=dry_run), kv)
@@ -551,12 +561,14 @@ def test_another_collector_verifies_the_set_between_any_two_calls(tmp_path: Path
 
 def test_a_collector_that_paused_before_its_swap_lists_no_file_that_another_one_dropped(tmp_path: Path) -> None:
     """The content is named again during the pause, so that the other collector condemns nothing."""
+    made = Lake(tmp_path / "lake")
+    made.collect(NOW)  # otherwise the other collector changes the record once
+    lost = overwritten(made)
+    made.sleep(GRACE)
+    template = Template(made)
     at, calls = 0, 1
     while at < calls:
-        lake = Lake(tmp_path / str(at))
-        lake.collect(NOW)  # otherwise the other collector changes the record once
-        lost = overwritten(lake)
-        lake.sleep(GRACE)
+        lake = template.copy()
         kv = Interposed(lake.world.kv)
         kv.before[at] = partial(_named_again_and_collected, lake, lost)
         lake.collect(None, kv)

@@ -25,6 +25,7 @@ from graveler_core.records import access
 from graveler_core.records import layout as keys
 from tests import smallest
 from tests.unit.engine.interposed import Crash, Interposed
+from tests.unit.engine.templates import Template
 from tests.unit.engine.world import World
 from tests.unit.gc.lake import NOW, Lake
 
@@ -312,27 +313,33 @@ def attempted(act: Callable[[], object]) -> bool:
     return True
 
 
+def collected(lake: Lake, times: int) -> None:
+    """Collect, and let the grace period pass, that often."""
+    for _ in range(times):
+        lake.collect()
+        lake.sleep(GRACE)
+
+
 @pytest.mark.parametrize("how", ["tag", "merge"])
 @pytest.mark.parametrize("run", [0, 1])
 def test_flows_between_any_two_calls(tmp_path: Path, how: str, run: int) -> None:
     """What a flow has made has its content for ever. A flow that is too late is told."""
+    made, needed = prepare(tmp_path / "lake")
+    collected(made, run)
+    template = Template(made)
     outcomes, at, calls = set[bool](), 0, 1
     while at < calls:
-        lake, needed = prepare(tmp_path / str(at))
-        for number in range(4):
-            kv = Interposed(lake.world.kv)
-            could = list[bool]()
-            if number == run:
-                act = partial(depend, lake.repo, how, needed)
-                kv.before[at] = lambda act=act, could=could: could.append(attempted(act))  # type: ignore[misc]
-            lake.collect(None, kv)
-            lake.sleep(GRACE)
-            if number == run:
-                calls, done = len(kv.verbs), could
+        lake, done = template.copy(), list[bool]()
+        kv = Interposed(lake.world.kv)
+        act = partial(depend, lake.repo, how, needed)
+        kv.before[at] = lambda act=act, done=done: done.append(attempted(act))  # type: ignore[misc]
+        lake.collect(None, kv)
+        lake.sleep(GRACE)
+        collected(lake, 2)
         if done:  # a flow that makes the collection read its record again is the cause of one more call
             assert intact(lake, how, needed, done=done[0]), at
             outcomes.add(done[0])
-        at += 1
+        calls, at = len(kv.verbs), at + 1
     assert at > 10
     assert outcomes == ({True} if run == 0 else {True, False})
 
@@ -340,30 +347,39 @@ def test_flows_between_any_two_calls(tmp_path: Path, how: str, run: int) -> None
 @pytest.mark.parametrize("how", FLOWS)
 def test_collections_between_any_two_calls_of_a_flow(tmp_path: Path, how: str) -> None:
     """A collection that announces commits, or ends, while a flow is under way which needs one."""
+    made, needed = prepare(tmp_path / "lake")
+    template = Template(made)
     for run in (0, 1):
+        if run:
+            collected(made := template.copy(), 1)
+            template = Template(made)
         at, calls = 0, 1
         while at < calls:
-            lake, needed = prepare(tmp_path / f"{run}-{at}")
-            if run:
-                lake.collect()
-                lake.sleep(GRACE)
+            lake = template.copy()
             kv = Interposed(lake.world.kv)
             kv.before[at] = lake.collect
             done = attempted(partial(depend, lake.world.graveler(kv).repository("repo"), how, needed))
             calls, at = len(kv.verbs), at + 1
-            for _ in range(3):
-                lake.sleep(GRACE)
-                lake.collect()
+            lake.sleep(GRACE)
+            collected(lake, 2)
             assert intact(lake, how, needed, done=done), (run, at)
 
 
-def test_a_collector_dies_at_any_call_and_the_next_goes_on(tmp_path: Path) -> None:
+@pytest.fixture
+def small(tmp_path: Path) -> tuple[Template[Lake], list[CommitId]]:
+    """A repository with two commits, of which one has to expire."""
+    lake = Lake(tmp_path / "lake")
+    history = [commit(lake, f"content {number}") for number in range(2)]
+    lake.sleep(36 * DAY)
+    follow(lake, 30)
+    return Template(lake), history
+
+
+def test_a_collector_dies_at_any_call_and_the_next_goes_on(small: tuple[Template[Lake], list[CommitId]]) -> None:
+    template, history = small
     at = reached = 0
     while at == reached:
-        lake = Lake(tmp_path / str(at))
-        history = [commit(lake, f"content {number}") for number in range(2)]
-        lake.sleep(36 * DAY)
-        follow(lake, 30)
+        lake = template.copy()
         kv = Interposed(lake.world.kv)
         kv.fail[at] = Crash()
         try:
@@ -377,12 +393,10 @@ def test_a_collector_dies_at_any_call_and_the_next_goes_on(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("done", [True, False])
-def test_a_reply_is_lost(tmp_path: Path, done: bool) -> None:
+def test_a_reply_is_lost(small: tuple[Template[Lake], list[CommitId]], done: bool) -> None:
+    template, history = small
     for at in range(35):
-        lake = Lake(tmp_path / str(at))
-        history = [commit(lake, f"content {number}") for number in range(2)]
-        lake.sleep(36 * DAY)
-        follow(lake, 30)
+        lake = template.copy()
         kv = Interposed(lake.world.kv)
         kv.lose[at] = done
         with suppress(OutcomeUnknown):
@@ -391,13 +405,11 @@ def test_a_reply_is_lost(tmp_path: Path, done: bool) -> None:
         assert (len(lake.objects), lake.missing(), expiries(lake, *history)) == (1, [], [True, None]), at
 
 
-def test_two_collectors_between_any_two_calls(tmp_path: Path) -> None:
+def test_two_collectors_between_any_two_calls(small: tuple[Template[Lake], list[CommitId]]) -> None:
+    template, history = small
     at, calls = 0, 1
     while at < calls:
-        lake = Lake(tmp_path / str(at))
-        history = [commit(lake, f"content {number}") for number in range(2)]
-        lake.sleep(36 * DAY)
-        follow(lake, 30)
+        lake = template.copy()
         kv = Interposed(lake.world.kv)
         kv.before[at] = partial(lake.collect, NOW)
         lake.collect(NOW, kv)

@@ -24,6 +24,7 @@ from graveler_core.gc.sweep import GRACE
 from graveler_core.model.entry import AddressType, Entry
 from tests.examples import places
 from tests.unit.engine.interposed import Crash, Interposed
+from tests.unit.engine.templates import Template
 from tests.unit.engine.world import World
 
 NOW = CollectionPlan(timedelta(0), alone=True)
@@ -255,6 +256,15 @@ def test_a_repository_that_is_deleted_and_restored_while_it_reads_is_found(tmp_p
         assert calls > 8
 
 
+def after(runs: int, root: Path) -> Template[Lake]:
+    """A lake on which a number of runs have emptied namespaces, each one a grace period after the last."""
+    lake = Lake(root / "lakes")
+    for _ in range(runs):
+        lake.empty()
+        lake.sleep()
+    return Template(lake)
+
+
 def _attempted(lake: Lake, told: list[bool]) -> None:
     with suppress(Conflict):
         lake.graveler.repository(OTHER).branch("main").stage("x", lake.full)
@@ -290,20 +300,17 @@ def test_others_between_any_two_calls(
     tmp_path: Path, act: Callable[[Lake, list[bool]], None], run: int, expected: set[bool]
 ) -> None:
     """The third run releases the namespace. After that, nothing is known about addresses in it."""
-    could = set[bool]()
+    could, template = set[bool](), after(run, tmp_path)
     for at in range(100):
-        lake = Lake(tmp_path / str(at))
-        told: list[bool] = []
-        reached = False
-        for number in range(5):
-            kv = Interposed(lake.world.kv)
-            if number == run:
-                kv.before[at] = partial(act, lake, told)
-            lake.empty(None, kv)
-            reached = at < len(kv.verbs) if number == run else reached
-            lake.sleep()
-        if not reached:
+        lake, told = template.copy(), list[bool]()
+        kv = Interposed(lake.world.kv)
+        kv.before[at] = partial(act, lake, told)
+        lake.empty(None, kv)
+        if at >= len(kv.verbs):
             break
+        for _ in range(run + 1, 5):
+            lake.sleep()
+            lake.empty()
         could.add(bool(told))
         assert not lake.missing(), at
         if any(repo.id == "new" for repo in lake.graveler.list_repositories()):
@@ -319,18 +326,19 @@ def test_others_between_any_two_calls(
 
 def test_a_call_dies_anywhere_and_the_next_goes_on(tmp_path: Path) -> None:
     for run in range(3):
+        template = after(run, tmp_path / str(run))
         at, calls = 0, 1
         while at < calls:
-            lake = Lake(tmp_path / f"{run}-{at}")
-            for number in range(6):
-                kv = Interposed(lake.world.kv)
-                if number == run:
-                    kv.fail[at] = Crash()
-                with suppress(Crash):
-                    lake.empty(None, kv)
-                if number == run:
-                    calls = max(calls, len(kv.verbs))
+            lake = template.copy()
+            kv = Interposed(lake.world.kv)
+            kv.fail[at] = Crash()
+            with suppress(Crash):
+                lake.empty(None, kv)
+            calls = max(calls, len(kv.verbs))
+            for _ in range(run + 1, 6):
                 lake.sleep()
+                lake.empty()
+            lake.sleep()
             assert not lake.objects, (run, at)
             assert lake.empty() is None
             lake.graveler.create_repository("new", lake.uri)
@@ -342,10 +350,9 @@ def test_a_call_that_was_slower_than_all_others_deletes_nothing_of_a_new_reposit
 ) -> None:
     """Before each of its calls, others empty and release the namespace, and a repository with equal files is made."""
     monkeypatch.setattr(namespaces, "DELETED_AT_ONCE", 5)
+    template = after(1, tmp_path)
     for at in places(100):
-        lake = Lake(tmp_path / str(at))
-        lake.empty()
-        lake.sleep()
+        lake = template.copy()
 
         def overtake(lake: Lake = lake) -> None:
             lake.empty()

@@ -13,6 +13,7 @@ from graveler_core.errors import CorruptData, NotFound
 from graveler_core.gc import collection
 from graveler_core.gc.sweep import GRACE
 from tests.unit.engine.interposed import Interposed
+from tests.unit.engine.templates import Template
 from tests.unit.gc.lake import NOW, Lake
 
 
@@ -42,11 +43,13 @@ def test_a_collector_that_pauses_while_it_deletes_gives_up(
     the namespace. Then somebody copies objects with the same names into the namespace. It deletes none of them.
     """
     monkeypatch.setattr(collection, "DELETED_AT_ONCE", 1)
+    made = _with_lost_content(tmp_path / "lake")
+    contents = {name: (made.root / name).read_bytes() for name in made.objects}
+    template = Template(made)
     for at in count():
-        lake = _with_lost_content(tmp_path / str(at))
-        contents = {name: (lake.root / name).read_bytes() for name in lake.objects}
+        lake = template.copy()
 
-        def overtake(lake: Lake = lake, contents: dict[str, bytes] = contents) -> None:
+        def overtake(lake: Lake = lake) -> None:
             g = lake.world.graveler()
             lake.collect()
             if what != "ended":

@@ -23,6 +23,7 @@ from graveler_core.model.erasure import ErasureRule
 from graveler_core.model.ids import CommitId
 from graveler_core.testing.plain_store import PlainStore
 from tests.unit.engine.interposed import Crash, Interposed
+from tests.unit.engine.templates import Template
 from tests.unit.gc.lake import Lake
 from tests.unit.gc.lost_commits import (
     DAY,
@@ -40,39 +41,46 @@ from tests.unit.gc.lost_commits import (
 SLOW_JOBS = ("sweep", "fsck", "erasure", "index repair")
 
 
+def unannounced(root: Path) -> tuple[Template[Lake], CommitId, set[CommitId]]:
+    """A template of `prepared`."""
+    lake, made, others = prepared(root / "lake")
+    return Template(lake), made, others
+
+
+def announced(root: Path) -> tuple[Template[Lake], CommitId, set[CommitId]]:
+    """The same, and the next collection removes the lost commit."""
+    lake, made, others = prepared(root / "lake")
+    lake.collect()
+    lake.sleep(GRACE)
+    return Template(lake), made, others
+
+
 @pytest.mark.parametrize("how", ["tag", "merge", "tag for a moment"])
 @pytest.mark.parametrize("run", [0, 1])
 def test_flows_between_any_two_calls(tmp_path: Path, how: str, run: int) -> None:
+    template, made, others = announced(tmp_path) if run else unannounced(tmp_path)
     outcomes, at, calls = set[bool](), 0, 1
     while at < calls:
-        lake, made, others = prepared(tmp_path / str(at))
-        could = list[bool]()
-        for number in range(2):
-            kv = Interposed(lake.world.kv)
-            if number == run:
-                act = partial(depend, lake.repo, how, made)
-                kv.before[at] = lambda act=act, could=could: could.append(attempted(act))  # type: ignore[misc]
-            lake.collect(None, kv)
-            if number == run:
-                calls = len(kv.verbs)
-            lake.sleep(GRACE)
+        lake, could = template.copy(), list[bool]()
+        kv = Interposed(lake.world.kv)
+        act = partial(depend, lake.repo, how, made)
+        kv.before[at] = lambda act=act, could=could: could.append(attempted(act))  # type: ignore[misc]
+        lake.collect(None, kv)
         later(lake)
         whole(lake, others | ({made} if could == [True] else set()))
         outcomes.update(could)
-        at += 1
+        calls, at = len(kv.verbs), at + 1
     assert at > 10
     assert outcomes == ({True} if run == 0 else {True, False})
 
 
 @pytest.mark.parametrize("how", FLOWS)
 def test_collections_between_any_two_calls_of_a_flow(tmp_path: Path, how: str) -> None:
-    for run in (0, 1):
+    for start in (unannounced, announced):
+        template, made, others = start(tmp_path / start.__name__)
         at, calls = 0, 1
         while at < calls:
-            lake, made, others = prepared(tmp_path / f"{run}-{at}")
-            if run:
-                lake.collect()
-                lake.sleep(GRACE)
+            lake = template.copy()
             kv = Interposed(lake.world.kv)
             kv.before[at] = lake.collect
             done = attempted(partial(depend, lake.world.graveler(kv).repository("repo"), how, made))
@@ -83,10 +91,10 @@ def test_collections_between_any_two_calls_of_a_flow(tmp_path: Path, how: str) -
 
 def test_a_writer_that_is_slower_than_the_grace_period_is_refused(tmp_path: Path) -> None:
     """It may swap at any call of the collection that removes its commit."""
+    template, _, others = unannounced(tmp_path)
     outcomes, at, calls = set[bool](), 0, 1
     while at < calls:
-        lake, _, others = prepared(tmp_path / str(at))
-        reached = list[int]()
+        lake, reached = template.copy(), list[int]()
 
         def pause(lake: Lake = lake, at: int = at, reached: list[int] = reached) -> None:
             lake.sleep(GRACE + DAY)
@@ -126,11 +134,10 @@ def test_a_writer_does_not_try_again_for_too_long(tmp_path: Path) -> None:
 
 
 def test_a_collector_dies_at_any_call_and_the_next_goes_on(tmp_path: Path) -> None:
+    template, _, others = announced(tmp_path)
     at = reached = 0
     while at == reached:
-        lake, _, others = prepared(tmp_path / str(at))
-        lake.collect()
-        lake.sleep(GRACE)
+        lake = template.copy()
         kv = Interposed(lake.world.kv)
         kv.fail[at] = Crash()
         try:
@@ -146,11 +153,10 @@ def test_a_collector_dies_at_any_call_and_the_next_goes_on(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("done", [True, False])
 def test_a_reply_is_lost(tmp_path: Path, done: bool) -> None:
+    template, _, others = announced(tmp_path)
     at, calls = 0, 1
     while at < calls:
-        lake, _, others = prepared(tmp_path / str(at))
-        lake.collect()
-        lake.sleep(GRACE)
+        lake = template.copy()
         kv = Interposed(lake.world.kv)
         kv.lose[at] = done
         with suppress(OutcomeUnknown):
@@ -161,11 +167,10 @@ def test_a_reply_is_lost(tmp_path: Path, done: bool) -> None:
 
 
 def test_two_collectors_between_any_two_calls(tmp_path: Path) -> None:
+    template, _, others = announced(tmp_path)
     at, calls = 0, 1
     while at < calls:
-        lake, _, others = prepared(tmp_path / str(at))
-        lake.collect()
-        lake.sleep(GRACE)
+        lake = template.copy()
         kv = Interposed(lake.world.kv)
         kv.before[at] = lake.collect
         lake.collect(None, kv)
@@ -176,11 +181,10 @@ def test_two_collectors_between_any_two_calls(tmp_path: Path) -> None:
 
 def test_a_dump_beside_a_removal(tmp_path: Path) -> None:
     """It has all that was reached, and nothing else, so no removal disturbs it."""
+    template, _, others = announced(tmp_path)
     at, calls = 0, 1
     while at < calls:
-        lake, _, others = prepared(tmp_path / str(at))
-        lake.collect()
-        lake.sleep(GRACE)
+        lake = template.copy()
         kv = Interposed(lake.world.kv)
         kv.before[at] = lake.collect
         dumped = lake.world.graveler(kv).repository("repo").dump_refs((tmp_path / f"dump {at}").as_uri())
@@ -195,11 +199,10 @@ def test_a_dump_beside_a_removal(tmp_path: Path) -> None:
 )
 def test_another_job_beside_a_removal(tmp_path: Path, what: str) -> None:
     """It finds no damage, and loses nothing."""
+    template, made, others = announced(tmp_path)
     at, calls = 0, 1
     while at < calls:
-        lake, made, others = prepared(tmp_path / str(at))
-        lake.collect()
-        lake.sleep(GRACE)
+        lake = template.copy()
         kv = Interposed(lake.world.kv)
         kv.before[at] = lake.collect
         job(lake, PlainStore(kv), what, made)
