@@ -6,6 +6,7 @@ import inspect
 import io
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
@@ -123,9 +124,11 @@ class WriteFile(io.BufferedIOBase):
             self.discard()
 
     def __del__(self) -> None:
-        """Discard the content of a file that was never closed."""
-        if hasattr(self, "_spool"):
+        """Discard the content of a file that was never closed, with a warning."""
+        if hasattr(self, "_spool") and not self.closed:
             self.discard()
+            text = f"graveler://{self.path}: was not closed, so that nothing was written; use a with statement"
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
 
     def _abandon(self) -> None:
         self._spool.close()

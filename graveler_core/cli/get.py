@@ -51,6 +51,8 @@ def get(
 
     JSON: a line for each file with path, file, size.
     """
+    if str(destination) == "-":
+        raise InvalidInput("file '-': get writes files; use cat for standard output")
     target = prefix_uri(uri) if recursive else object_uri(uri)
     with session.working("listing"):
         at = session.at(target)

@@ -11,6 +11,7 @@ import typer
 
 from graveler_core.cli.commit import Metadata
 from graveler_core.cli.confirmation import YesOption, confirm
+from graveler_core.cli.output import note
 from graveler_core.cli.pairs import pairs
 from graveler_core.cli.progress import Progress, ProgressWork
 from graveler_core.cli.session import Session, verb
@@ -60,7 +61,7 @@ def clone(
         )
     _tell(session, root.absolute(), done, "cloned into")
     if not done.downloaded and not done.skipped:
-        _note(f"{target} has no committed files: the directory is empty")
+        note(f"{target} has no committed files: the directory is empty")
 
 
 @verb(app, "init")
@@ -103,7 +104,7 @@ def status(session: Session, directory: Directory = HERE) -> None:
         {"type": "directory", **_where(root, found.index), "head": found.commit, "skipped": _listed(found.skipped)}
     )
     uri = Uri(found.index.repository, found.index.ref, found.index.prefix)
-    _note(f"{root} follows {uri} at {found.index.commit[:SHORT_ID]}")
+    note(f"{root} follows {uri} at {found.index.commit[:SHORT_ID]}")
     _note_skipped(found.skipped)
 
 
@@ -226,12 +227,6 @@ def _listed(skipped: Iterable[Skipped]) -> list[dict[str, str]]:
     return [{"path": each.path, "reason": each.reason} for each in skipped]
 
 
-def _note(text: str) -> None:
-    from graveler_core.documents.text import visible
-
-    typer.echo(visible(text), err=True)
-
-
 def _note_skipped(skipped: Iterable[Skipped]) -> None:
     for each in skipped:
-        _note(f"skipped {each.path!r}: {each.reason}")
+        note(f"skipped {each.path!r}: {each.reason}")

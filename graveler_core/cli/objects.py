@@ -14,6 +14,7 @@ from graveler_core.cli.session import Session, verb
 from graveler_core.cli.uri import object_uri, prefix_uri
 from graveler_core.cli.views import LISTED
 from graveler_core.documents.versions import listed_document
+from graveler_core.errors import Kind, NotFound
 
 DELIMITER = "/"
 
@@ -100,6 +101,9 @@ def rm(
     with session.working("removing"):
         branch = session.branch(target)
         if recursive:
+            if not any(branch.list(target.path, limit=1)):
+                text = f"prefix {target.path!r} at {target.ref!r}: there are no paths below it"
+                raise NotFound(text, kind=Kind.PathNotFound)
             branch.remove_prefix(target.path)
         else:
             branch.get(target.path)

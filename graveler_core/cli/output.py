@@ -117,5 +117,10 @@ class Output:
             return [view.cells(item) for item in islice(items, PAGE_ROWS)]
 
 
+def note(text: str) -> None:
+    """Write a line to the standard error stream, about something that the result does not contain."""
+    print(visible(text), file=sys.stderr)
+
+
 def _dump(document: Document) -> str:
     return json.dumps(document, separators=(",", ":"))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
+from graveler_core.cli.output import note
 from graveler_core.cli.progress import Progress, ProgressWork
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.terminal import bytes_for_people
@@ -85,7 +86,8 @@ def put(
     """Upload files and stage them on a branch, for the next commit.
 
     If the path is empty or ends in "/", the name of the file is appended. Files of a directory are put below the path.
-    Directories named .graveler in it are left out: they hold files of graveler itself.
+    Directories named .graveler in it are left out: they hold files of graveler itself. Links to directories, pipes and
+    other special files are left out, and named on standard error.
 
     JSON: a line for each file with path, size.
     """
@@ -139,7 +141,7 @@ def file_upload(source: Path, path: str) -> FileUpload:
 def directory_uploads(source: Path, path: str) -> list[FileUpload]:
     """Return the uploads of all regular files below a directory, sorted. All names are checked before any upload.
 
-    Directories named `.graveler` are left out.
+    Directories named `.graveler` are left out. What else is left out is named on standard error.
     """
     if not source.is_dir():
         raise InvalidInput(f"directory {str(source)!r}: must be an existing directory when -r is given")
@@ -156,7 +158,14 @@ def _files(directory: Path) -> Iterator[Path]:
 
     for folder, folders, names in os.walk(directory, onerror=fail):
         folders[:] = sorted(name for name in folders if name.casefold() != FOLDER)
-        yield from (file for name in sorted(names) if (file := Path(folder, name)).is_file())
+        for name in [*folders, *sorted(names)]:
+            file = Path(folder, name)
+            if file.is_file():
+                yield file
+            elif name in names:
+                note(f"skipped {str(file)!r}: it is not a regular file")
+            elif file.is_symlink():
+                note(f"skipped {str(file)!r}: symbolic links to directories are not followed")
 
 
 def _upload(source: Path, path: str) -> FileUpload:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Final
 
+from graveler_core.errors import InvalidInput, Kind
 from graveler_core.wiring.callbacks import callbacks
 
 if TYPE_CHECKING:
@@ -40,6 +41,10 @@ def open_stores(  # noqa: PLR0913 - arguments of `connect`, all of them optional
     from graveler_core.kv.registry import open_store
     from graveler_core.stores import Aside, Stores, Turns
 
+    if not isinstance(url, str):
+        raise InvalidInput(f"store {url!r}: must be a URL as text, as in 'sqlite:///meta.db'", kind=Kind.InvalidUrl)
+    if storage_options is not None and not isinstance(storage_options, Mapping):
+        raise InvalidInput(f"storage options {type(storage_options).__name__}: must be a mapping of names to texts")
     durable = "durability=process" not in url
     cache = None if cache_dir is None else DiskCache(cache_dir, DEFAULT_BYTES if cache_bytes is None else cache_bytes)
     ranges = TreeCache() if memory_cache_bytes is None else TreeCache(memory_cache_bytes)

@@ -165,6 +165,7 @@ def test_hostile_paths_and_messages_are_shown_harmless(flights: Cli) -> None:
         ("ls graveler://flights/absent", "absent"),
         ("cat graveler://flights/main/absent", "absent"),
         ("rm graveler://flights/main/absent", "absent"),
+        ("rm -r --yes graveler://flights/main/absent/", "absent"),
         ("put content graveler://flights/absent/x", "absent"),
         ("put content graveler://flights/main~1/x", "main~1"),
         ("commit graveler://flights/absent -m x", "absent"),

@@ -49,6 +49,7 @@ def test_an_archive(flights: Cli, here: Path) -> None:
 
 def test_what_users_wrote_is_in_it_only_where_asked_for(flights: Cli, here: Path) -> None:
     put(flights, "staged/CANARY", b"CANARY")
+    put(flights, "removed/CANARY", b"CANARY")
     flights("rm", "-r", "--yes", f"{MAIN}/removed/CANARY")
     flights("commit", MAIN, "-m", "CANARY", "--committer", "CANARY", "--meta", "k=CANARY")
     put(flights, "staged/CANARY", b"CANARY")

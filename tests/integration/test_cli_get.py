@@ -64,6 +64,8 @@ def test_a_directory_comes_back_as_it_was_put(flights: Cli, here: Path) -> None:
 def test_what_cannot_be_got(flights: Cli, here: Path) -> None:
     refused(flights("get", "graveler://flights/main/none", "x"), "none")
     refused(flights("get", "-r", "graveler://flights/main/none/", "x"), "none/")
+    refused(flights("get", "graveler://flights/main/raw/jan.csv", "-"), "'-'", "use cat")
+    assert not (here / "-").exists()
     assert not (here / "x").exists()
 
 

@@ -52,6 +52,15 @@ def once() -> Iterator[Callable[[], None]]:
     users._say_that_it_is_open.cache_clear()
 
 
+@pytest.mark.parametrize("url", [None, 5, b"sqlite:///meta.db"])
+def test_a_store_is_named_by_text(url: object) -> None:
+    with pytest.raises(InvalidInput, match="must be a URL as text") as refused:
+        connect(url)  # type: ignore[arg-type]
+    assert refused.value.kind is Kind.InvalidUrl
+    with pytest.raises(InvalidInput, match="storage options str: must be a mapping"):
+        connect("memory://", storage_options="region=x")  # type: ignore[arg-type]
+
+
 def test_credentials_are_asked_for_where_it_was_said_who_may(store: Guarded) -> None:
     with pytest.raises(PermissionDenied, match=r"connect\(credentials=…\)") as refused:
         connect(store.url)

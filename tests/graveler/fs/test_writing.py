@@ -117,6 +117,15 @@ def test_compressed_files_are_staged(fs: GravelerFileSystem, repo: Repository, c
         fs.open(path, "wb", compression="none such")
 
 
+def test_a_file_that_is_never_closed_is_not_staged_and_named(fs: GravelerFileSystem, repo: Repository) -> None:
+    path = f"{repo.id}/main/forgotten"
+    file = fs.open(path, "wb")
+    file.write(b"x")
+    with pytest.warns(RuntimeWarning, match=f"graveler://{path}: was not closed, so that nothing was written"):
+        del file
+    assert not fs.exists(path)
+
+
 def test_content_of_a_wrong_type_is_refused(fs: GravelerFileSystem, repo: Repository) -> None:
     for value in (None, "text", 5):
         with pytest.raises(TypeError, match="bytes-like"):

@@ -37,12 +37,21 @@ def test_a_file_takes_its_name_along_into_a_directory(directory: Path, path: str
     assert put.file_upload(directory / "b.txt", path).path == goes_to
 
 
-def test_what_is_no_file_is_left_out_of_a_directory(directory: Path) -> None:
+def test_what_is_no_file_is_left_out_of_a_directory_and_named(
+    directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     os.mkfifo(directory / "pipe")
     (directory / "dangling").symlink_to("nowhere")
     (directory / "link.txt").symlink_to("b.txt")
+    (directory / "raw" / "here").symlink_to("deep")
     assert {upload.path for upload in put.directory_uploads(directory, "")} >= {"b.txt", "link.txt"}
-    assert not {upload.path for upload in put.directory_uploads(directory, "")} & {"pipe", "dangling"}
+    said = capsys.readouterr().err.splitlines()
+    assert said == [
+        f"skipped '{directory / 'dangling'}': it is not a regular file",
+        f"skipped '{directory / 'pipe'}': it is not a regular file",
+        f"skipped '{directory / 'raw' / 'here'}': symbolic links to directories are not followed",
+    ]
+    assert not {upload.path for upload in put.directory_uploads(directory, "")} & {"pipe", "dangling", "raw/here/empty"}
 
 
 def test_files_of_graveler_itself_are_left_out_of_a_directory(directory: Path) -> None:
