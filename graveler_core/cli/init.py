@@ -52,8 +52,7 @@ def init(
     session.ignore_configuration()  # that of a directory above
     with session.working("creating the repository"):
         found, created = _opened(session, chosen, (storage_namespace, default_branch), adopt=adopt)
-    url = session.options.store or session.settings.store.get_secret_value()
-    kept, secret = _without_secret(url)
+    kept, secret = _without_secret(session.store_url)
     write(Configuration(file, store=kept, repository=chosen))
     if secret:
         session.out.say("the URL of the store contains a secret and is not written: keep it in GRAVELER_STORE")

@@ -52,11 +52,13 @@ def restore(  # noqa: PLR0913 - the command line's own options
     """Restore a dump into a bare repository. After an interruption, run the same command again to complete it. With
     --create, a dump that cannot be restored leaves no repository.
 
+    User data must be in the storage namespace of the repository. They are not looked for: `graveler fsck --data` does.
+
     JSON: one document with id, digest, branches, tags, commits, objects, renamed (an object from ids of foreign commits
     to their new ids).
     """
     target = repository_uri(uri)
-    if not create and (storage_namespace or adopt or ephemeral):
+    if not create and (storage_namespace is not None or adopt or ephemeral):
         raise InvalidInput("--storage-namespace, --adopt, --ephemeral: need --create")
     source = storage_uri(file)
     if create and not _is_there(session, target.repository):

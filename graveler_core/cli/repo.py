@@ -49,7 +49,7 @@ EphemeralOption = Annotated[
 
 def namespace_of(session: Session, name: str, given: str | None) -> str:
     """Return the storage namespace for a new repository."""
-    return given or f"{session.settings.data.rstrip('/')}/{name}"
+    return f"{session.settings.data.rstrip('/')}/{name}" if given is None else given
 
 
 @verb(app, "create")

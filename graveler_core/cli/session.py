@@ -101,7 +101,7 @@ class Session:
     @property
     def store_url(self) -> str:
         """URL of the store, which may contain a password."""
-        return self.options.store or self.settings.store.get_secret_value()
+        return self.settings.store.get_secret_value() if self.options.store is None else self.options.store
 
     def secrets_keys(self, file: Path | None) -> SecretsKeys | None:
         """Return the keys that encrypt secrets: those of a file, else those of the environment, else `None`.

@@ -52,4 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             from graveler_core.cli.app import run
     except Unavailable as error:
         sys.exit(f"error: {error.message}")
+    except KeyboardInterrupt:  # `run` handles a later one
+        print("error: interrupted", file=sys.stderr)
+        sys.exit(130)
     sys.exit(run(words))

@@ -151,6 +151,8 @@ def ref_range(text: str, other: str | None) -> RefRange:
         other: URI of the right ref, if `text` is the left one.
     """
     if other is not None:
+        if ".." in parse(text).ref:
+            raise _refuse(text, f"must name one ref before another URI; a prefix follows two refs: {text}/prefix")
         left, right = prefix_uri(text), prefix_uri(other)
         if left.repository != right.repository:
             raise _refuse(other, f"must name the same repository as the other side: {left.repository!r}")
@@ -171,5 +173,11 @@ def _refuse(text: str, rule: str) -> InvalidInput:
 
 
 def storage_uri(place: str) -> str:
-    """Return the URI of an object or a directory that is given as a URI or as a local path."""
+    """Return the URI of an object or a directory that is given as a URI or as a local path.
+
+    Raises:
+        InvalidInput: The text is empty, as from an unset variable of a shell. It does not mean the working directory.
+    """
+    if not place:
+        raise _refuse(place, "must be a URI or a path, such as s3://bucket/raw or raw")
     return place if "://" in place else Path(place).absolute().as_uri()

@@ -186,6 +186,8 @@ def test_hostile_paths_and_messages_are_shown_harmless(flights: Cli) -> None:
         ("repo create graveler://flights", "flights"),
         ("repo create graveler://Flights", "Flights"),
         ("repo create graveler://weather --storage-namespace ftp://x", "ftp://x"),
+        ("repo create graveler://weather --storage-namespace=", "storage namespace ''"),
+        ("restore graveler://flights x --storage-namespace=", "need --create"),
         ("repo delete graveler://absent", "absent"),
         ("commit graveler://flights/main -m x", "main"),
     ],
@@ -224,6 +226,7 @@ def test_a_store_that_cannot_be_used(cli: Cli, here: Path) -> None:
     (here / "text.db").write_text("this is no database" * 100)
     refused(cli("--store", "sqlite:///text.db", "repo", "list"), "text.db")
     refused(cli("--store", "nosuch://x", "repo", "list"), "nosuch")
+    refused(cli("--store", "", "repo", "list"), "no key-value store has the URL ''")
     ran = cli("--store", "postgresql://ada:secret-word@127.0.0.1:1/x", "repo", "list")
     refused(ran)
     assert "secret-word" not in ran.err

@@ -38,6 +38,22 @@ def test_the_version_needs_no_commands() -> None:
     assert done.stdout.splitlines() == [f"graveler {__version__}", "False False"]
 
 
+def test_an_interruption_of_the_imports_ends_it_with_one_line() -> None:
+    program = """\
+import sys
+class Interrupting:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == "graveler_core.cli.app":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupting)
+from graveler_core.cli.startup import main
+main(["--help"])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "error: interrupted\n")
+
+
 @pytest.mark.parametrize("package", ["graveler", "graveler_core"])
 def test_a_package_imports_a_module_when_its_name_is_used(package: str) -> None:
     assert imported(f"import {package}; {package}.GravelerError") == set()

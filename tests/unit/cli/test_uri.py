@@ -111,8 +111,19 @@ def test_a_difference_has_two_sides() -> None:
         ("graveler://flights/main", "graveler://weather/main", "same repository"),
         ("graveler://flights/main/a", "graveler://flights/dev", "same prefix"),
         ("graveler://flights/main..dev", "graveler://flights/dev", "one ref"),
+        (
+            "graveler://flights/main..dev",
+            "graveler://flights/raw",
+            "one ref before another URI; a prefix follows two refs",
+        ),
     ],
 )
 def test_a_difference_refuses_anything_else(left: str, right: str | None, rule: str) -> None:
     with pytest.raises(InvalidInput, match=rule):
         uri.ref_range(left, right)
+
+
+def test_an_empty_place_is_not_the_working_directory() -> None:
+    with pytest.raises(InvalidInput, match="URI '': must be a URI or a path"):
+        uri.storage_uri("")
+    assert uri.storage_uri("s3://bucket/raw") == "s3://bucket/raw"
