@@ -117,8 +117,9 @@ def make_kept_branches_sensor(
         requests = [_request(group, each) for each in found if not each.reasons and not each.waits]
         events = [_observation(group, each) for each in found if each.reasons and each.report not in reported]
         deleted = [each for each in found if each.report in reported and _delete(context, repository, each, keep_for)]
+        kept = f"{len(found)} kept {'branch' if len(found) == 1 else 'branches'}"
         told = (
-            f"{len(found)} kept branches of {group.name}: {len(requests)} to publish, {len(events)} newly reported, "
+            f"{kept} of {group.name}: {len(requests)} to publish, {len(events)} newly reported, "
             f"{len(deleted)} deleted after {keep_for.days} days"
         )
         context.log.info(told)

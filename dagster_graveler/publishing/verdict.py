@@ -76,7 +76,9 @@ class Verdict:
         if self.reasons:
             return "\n".join(f"- {escaped(reason)}" for reason in self.reasons)
         tables = ", ".join(escaped(table.name) for table in self.changes.tables) or "none"
-        return f"All {len(self.findings)} blocking checks passed. Changed tables: {tables}."
+        count = len(self.findings)
+        few = {0: "There are no blocking checks.", 1: "The blocking check passed."}
+        return f"{few.get(count, f'All {count} blocking checks passed.')} Changed tables: {tables}."
 
 
 def verdicts_table(verdicts: Iterable[Verdict]) -> dg.TableMetadataValue:

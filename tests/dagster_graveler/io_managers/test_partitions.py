@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import dagster as dg
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -295,6 +296,14 @@ def test_the_error_about_a_missing_partition_names_the_branch_that_has_it(gravel
     graveler_lake.repository.delete_branch("dev")
     with pytest.raises(INVALID, match=r"partition 'a' of 'area/letters' is not stored at '[0-9a-f]+'$"):
         graveler_lake.materialize([asset, down], selection=[down], partition_key="a")
+
+
+def test_pandas_reads_the_columns_from_the_files(graveler_lake: EphemeralLake) -> None:
+    asset = single_run(letters(("a", 1), ("b", 2)), LETTERS, BY_LETTER)
+    graveler_lake.materialize([asset], tags=span("a", "b"))
+    uri, options = "graveler://lake/dev/area/letters", {"store": graveler_lake.graveler.url}
+    found = pd.read_parquet(uri, partitioning=None, storage_options=options)
+    assert sorted(found.itertuples(index=False, name=None)) == [("a", 1), ("b", 2)]
 
 
 def test_the_names_of_directories_do_not_change(graveler_lake: EphemeralLake) -> None:

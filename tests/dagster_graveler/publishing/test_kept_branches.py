@@ -38,7 +38,7 @@ def test_a_refused_branch_is_reported_once_with_the_reason_and_what_to_do(lake: 
     assert "re-execute from the step that writes the table" in str(shown["what to do"])
     again = tick(lake, first.cursor)
     assert not again.asset_events
-    assert "1 kept branches of lake/main: 0 to publish, 0 newly reported" in str(again.skip_message)
+    assert "1 kept branch of lake/main: 0 to publish, 0 newly reported" in str(again.skip_message)
 
 
 def test_a_complete_branch_is_published(lake: Lake) -> None:
