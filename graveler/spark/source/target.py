@@ -103,7 +103,7 @@ def target_of(options: Mapping[str, str], schema: StructType, *, overwrite: bool
     branch = repo.branch(options["branch"])
     folders = _folders(options, schema)
     message, committer, metadata = options.get("message", ""), options.get("committer", ""), _metadata(options)
-    require_texts(message, committer, metadata)
+    require_texts(message, committer, metadata, options.get("idempotency_key", ""))
     return Target(
         connection=connection,
         repository=repo.id,
@@ -138,9 +138,17 @@ def _folders(options: Mapping[str, str], schema: StructType) -> dict[str, str]:
             "like 'month=2013-01/'",
             option="partitions",
         )
-    if column not in schema.names or schema[column].dataType != StringType() or len(schema.names) < 2:
+    texts = [each.name for each in schema.fields if each.dataType == StringType()]
+    if column not in texts:
         raise InvalidInput(
-            f"option 'partition_column': must name a string column, but is {column!r}; other columns are also required",
+            f"option 'partition_column': must name a string column, but is {column!r}; string columns are "
+            f"{', '.join(map(repr, texts)) or 'none'}",
+            option="partition_column",
+        )
+    if len(schema.names) < 2:
+        raise InvalidInput(
+            f"option 'partition_column': {column!r} is the only column, and the files do not contain it; they need "
+            "another column",
             option="partition_column",
         )
     return folders

@@ -16,7 +16,7 @@ from graveler.spark.source.publishing import MARKER, Job, publish
 from graveler.spark.source.target import Target, target_of
 from graveler.spark.source.upload import Uploaded, discard
 from graveler.spark.source.writing import Writer
-from graveler_core.errors import Conflict, DirtyBranch, InvalidInput, Kind, NotFound, OutcomeUnknown
+from graveler_core.errors import Conflict, DirtyBranch, InvalidInput, Kind, LimitExceeded, NotFound, OutcomeUnknown
 from graveler_core.model.entry import CommonPrefix, Entry
 from tests.graveler.spark.source.lakes import Lake
 
@@ -325,6 +325,12 @@ def test_a_worker_that_sees_other_files_stores_nothing(place: Lake) -> None:
 def test_wrong_options(place: Lake, options: dict[str, str], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         target_of({**place.options(branch="main", path="t"), **options}, SCHEMA, overwrite=False, stream=False)
+
+
+def test_an_idempotency_key_that_is_too_long_is_refused_before_rows_are_computed(place: Lake) -> None:
+    given = place.options(branch="main", path="t", idempotency_key="x" * 40_000)
+    with pytest.raises(LimitExceeded, match="message and metadata: has 40,006 bytes"):
+        target_of(given, SCHEMA, overwrite=False, stream=False)
 
 
 @pytest.mark.parametrize("missing", ["branch", "repository"])

@@ -194,13 +194,19 @@ def test_what_was_swept_is_not_staged(place: Lake) -> None:
         ({"partitions": '["a"]'}, "option 'partition_column': must name a string column, but is ''"),
         (
             {"partition_column": "n", "partitions": '["a"]'},
-            "option 'partition_column': must name a string column, but is 'n'",
+            "option 'partition_column': must name a string column, but is 'n'; string columns are 'letter'",
         ),
     ],
 )
 def test_wrong_options(place: Lake, options: dict[str, str], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         target(place, SPLIT, **options)
+
+
+def test_files_need_another_column_than_that_of_the_partitions(place: Lake) -> None:
+    alone = StructType([StructField("letter", StringType())])
+    with pytest.raises(InvalidInput, match="option 'partition_column': 'letter' is the only column, and the files do"):
+        target(place, alone, partition_column="letter", partitions='["a"]')
 
 
 def test_a_stream_is_not_staged(place: Lake) -> None:
