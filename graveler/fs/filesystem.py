@@ -87,6 +87,8 @@ class GravelerFileSystem(Listings, Reads, Writes):
                 )
             if mode not in ("wb", "ab", "xb"):
                 raise ValueError(f"mode {mode!r}: must be rb, wb, ab or xb")
+            if mode == "ab" and self._intrans and self.transaction.changed(at) is not None:
+                raise ValueError(f"graveler://{at}: this transaction has written it, and reads only what was before")
             before = self.cat_file(path) if mode == "ab" and self.exists(path) else b""
             upload = self.new_file(path, options.get("content_type"), create=mode == "xb")
             return WriteFile(str(at), upload, before, options.get("codec"))

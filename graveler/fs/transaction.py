@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fsspec.transaction import Transaction
 
 from graveler.fs.failures import as_os_errors
 from graveler.fs.paths import FsPath
-from graveler_core.errors import NotFound
+from graveler_core.errors import NoChanges, NotFound
 from graveler_core.facade.snapshot import Snapshot
 from graveler_core.model.entry import Entry
 from graveler_core.model.operations import Operation, Put, Remove
@@ -44,6 +46,16 @@ class GravelerTransaction(Transaction):
         """Set the message, the committer and the metadata of the commit, and return this transaction."""
         self._message, self._committer, self._metadata = message, committer, dict(metadata or {})
         return self
+
+    def start(self) -> None:
+        """Begin to collect changes.
+
+        Raises:
+            RuntimeError: This transaction is open already.
+        """
+        if self.fs._intrans:
+            raise RuntimeError("a transaction of this file system is open already, and transactions do not nest")
+        super().start()
 
     def change(self, at: FsPath, entry: Entry | None) -> None:
         """Note the new entry of a path, or `None` for its removal. A later change of a path replaces an earlier one.
@@ -85,7 +97,7 @@ class GravelerTransaction(Transaction):
         if commit and unfinished:
             raise ValueError(f"file {unfinished[0].path!r} is still open: close it before the end of the transaction")
         if commit and target is not None and self._changes:
-            with as_os_errors():
+            with as_os_errors(), suppress(NoChanges):
                 self.commit_id = target.transact(
                     [*map(self._operation, self._changes)],
                     message=self._message,
@@ -95,7 +107,11 @@ class GravelerTransaction(Transaction):
 
     def _operation(self, path: str) -> Operation:
         entry, before = self._changes[path], self._before(path)
-        return Remove(path, before) if entry is None else Put(path, entry, before)
+        if entry is None:
+            return Remove(path, before)
+        if before is None:  # a copy does not take the content id of its source
+            return Put(path, replace(entry, content_id=None))
+        return Put(path, replace(entry, content_id=before.content_id, payload=before.payload), before)
 
     def _before(self, path: str) -> Entry | None:
         """Return the entry at a path when the transaction made its first change."""

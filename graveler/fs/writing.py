@@ -131,9 +131,9 @@ class Writes(RefFileSystem):
         with as_os_errors():
             branch = self.branch(self.file_path(at))
             new_path_key(at.path)
-        if create and self.exists(path):
-            raise FileExistsError(f"{self.unstrip_protocol(str(at))}: exists")
         transaction: GravelerTransaction | None = self.transaction if self._intrans else None
+        if create and (self.exists(path) or (transaction is not None and transaction.changed(at) is not None)):
+            raise FileExistsError(f"{self.unstrip_protocol(str(at))}: exists")
 
         def upload(file: BinaryIO) -> None:
             with as_os_errors():

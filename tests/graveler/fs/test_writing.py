@@ -176,6 +176,50 @@ def test_a_move_keeps_what_others_add(
     assert [item.path for item in main.list()] == ["a", "moved/1", "moved/2", "moved/u/3", "t/new"]
 
 
+def test_transactions_overwrite_copy_and_move_what_transactions_have_committed(
+    fs: GravelerFileSystem, repo: Repository
+) -> None:
+    at = f"{repo.id}/main"
+    for content in (b"first", b"second"):
+        with fs.transaction:
+            fs.pipe(f"{at}/d/x", content)
+            fs.pipe(f"{at}/y", content)
+    with fs.transaction:
+        fs.cp(f"{at}/y", f"{at}/z")
+        fs.cp(f"{at}/y", f"{at}/a")
+        fs.mv(f"{at}/d", f"{at}/e", recursive=True)
+    with fs.transaction:
+        fs.rm(f"{at}/y")
+        fs.pipe(f"{at}/y", b"third")
+    with fs.transaction as same:
+        fs.cp(f"{at}/y", f"{at}/y")
+    assert same.commit_id is None
+    found = {path: fs.cat(f"{at}@/{path}") for path in ("a", "e/x", "y", "z")}
+    assert found == {"a": b"second", "e/x": b"second", "y": b"third", "z": b"second"}
+    assert not fs.exists(f"{at}@/d")
+
+
+def test_a_transaction_does_not_overwrite_its_own_files_unasked(fs: GravelerFileSystem, repo: Repository) -> None:
+    path = f"{repo.id}/main/new"
+    for mode, error, text in (("ab", ValueError, "this transaction has written it"), ("xb", FileExistsError, "exists")):
+        with pytest.raises(error, match=text), fs.transaction:
+            fs.pipe(path, b"first")
+            fs.open(path, mode)
+    assert not fs.exists(path)
+
+
+def test_transactions_do_not_nest(fs: GravelerFileSystem, repo: Repository) -> None:
+    path = f"{repo.id}/main/new"
+    with pytest.raises(RuntimeError, match="transactions do not nest"), fs.transaction:
+        fs.pipe(path, b"x")
+        with fs.transaction:
+            pass
+    assert not fs.exists(path)
+    with fs.transaction:
+        fs.pipe(path, b"x")
+    assert fs.exists(path)
+
+
 def test_repositories_are_not_emptied(fs: GravelerFileSystem, repo: Repository) -> None:
     for path in (repo.id, f"graveler://{repo.id}/", ""):
         for remove in (fs.rm, lambda path, recursive: fs.mv(path, f"{repo.id}/main/x", recursive=recursive)):
