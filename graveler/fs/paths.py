@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 PROTOCOL = "graveler"
@@ -28,13 +29,18 @@ class FsPath:
         return str(FsPath(self.repository, self.ref, path))
 
 
-def stripped(text: str) -> str:
-    """Return a path without protocol and outer slashes."""
+def stripped(path: str | os.PathLike[str]) -> str:
+    """Return a path without protocol and outer slashes.
+
+    Raises:
+        TypeError: The path is neither text nor a path of `pathlib`.
+    """
+    text = os.fspath(path)
     return text.removeprefix(f"{PROTOCOL}://").removeprefix(f"{PROTOCOL}:").strip("/")
 
 
-def parse(text: str) -> FsPath:
+def parse(path: str | os.PathLike[str]) -> FsPath:
     """Split a path, with or without protocol. Nothing is percent-decoded."""
-    repository, _, rest = stripped(text).partition("/")
-    ref, _, path = rest.partition("/")
-    return FsPath(repository, ref, path)
+    repository, _, rest = stripped(path).partition("/")
+    ref, _, below = rest.partition("/")
+    return FsPath(repository, ref, below)

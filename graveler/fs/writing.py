@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -67,6 +68,7 @@ class Writes(RefFileSystem):
             IsADirectoryError: A path is a directory, without `recursive`; or a repository.
             PermissionError: A path is not on a branch.
         """
+        path1, path2 = (fspath(each) if isinstance(each, PathLike) else each for each in (path1, path2))
         for each in [path1] if isinstance(path1, str) else path1:
             with as_os_errors():
                 self.branch(self.branch_path(parse(each)))
@@ -97,7 +99,7 @@ class Writes(RefFileSystem):
             FileNotFoundError: There is neither a file nor a directory at a path.
             IsADirectoryError: A path names a repository, whose branches have to be named.
         """
-        given = [path] if isinstance(path, str) else path
+        given = [fspath(path)] if isinstance(path, str | PathLike) else path
         for each in given:
             at = self.branch_path(parse(each))
             if recursive and maxdepth is None and not self._intrans and not self.isfile(each):

@@ -47,9 +47,12 @@ def copy_store(  # noqa: PLR0913 - one call, all of it optional
         NotUnique: (`StoreNotEmpty`) the target contains other data.
         Conflict: (`StoreChanged`) the source has changed during the copy; (`LostRace`) another process copies into
         the target.
+        Unavailable: a store cannot be reached, or the SQLite file of the source does not exist.
     """
+    from graveler_core.kv.backends.sqlite.file import require_file
     from graveler_core.transfer import kv_copy
 
+    require_file(source)
     with _opened((source, source_options), (target, target_options)) as (here, there):
         return kv_copy.measure(here, there) if dry_run else kv_copy.copy_store(here, there, progress=progress)
 

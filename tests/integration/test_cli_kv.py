@@ -57,7 +57,10 @@ def test_stores_that_differ(flights: Cli) -> None:
 def test_refusals(flights: Cli, here: Path) -> None:
     assert flights("kv", "copy", HERE, THERE).code == 0
     refused(flights("kv", "copy", HERE, THERE), "the target is not empty")
-    refused(flights("kv", "copy", "sqlite:///nothing.db", "sqlite:///x.db"), "is empty")
+    refused(flights("kv", "copy", "sqlite:///nothing.db", "sqlite:///x.db"), "there is no store at", "nothing.db")
+    assert not (here / "nothing.db").exists()
+    assert not (here / "x.db").exists()
+    refused(flights("kv", "copy", "memory://", "sqlite:///x.db"), "is empty")
     refused(flights("kv", "copy", HERE, "nosql://host/x"), "nosql://")
 
 

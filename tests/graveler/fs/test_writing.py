@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from pathlib import PurePosixPath
 
 import fsspec
 import pandas as pd
@@ -201,19 +202,30 @@ def test_transactions_overwrite_copy_and_move_what_transactions_have_committed(
 
 def test_a_transaction_does_not_overwrite_its_own_files_unasked(fs: GravelerFileSystem, repo: Repository) -> None:
     path = f"{repo.id}/main/new"
-    for mode, error, text in (("ab", ValueError, "this transaction has written it"), ("xb", FileExistsError, "exists")):
-        with pytest.raises(error, match=text), fs.transaction:
+
+    def write_and_open(mode: str) -> None:
+        with fs.transaction:
             fs.pipe(path, b"first")
             fs.open(path, mode)
+
+    with pytest.raises(ValueError, match="this transaction has written it"):
+        write_and_open("ab")
+    with pytest.raises(FileExistsError, match="exists"):
+        write_and_open("xb")
     assert not fs.exists(path)
 
 
 def test_transactions_do_not_nest(fs: GravelerFileSystem, repo: Repository) -> None:
     path = f"{repo.id}/main/new"
-    with pytest.raises(RuntimeError, match="transactions do not nest"), fs.transaction:
-        fs.pipe(path, b"x")
+
+    def nest() -> None:
         with fs.transaction:
-            pass
+            fs.pipe(path, b"x")
+            with fs.transaction:
+                fs.pipe(path, b"y")
+
+    with pytest.raises(RuntimeError, match="transactions do not nest"):
+        nest()
     assert not fs.exists(path)
     with fs.transaction:
         fs.pipe(path, b"x")
@@ -226,6 +238,18 @@ def test_repositories_are_not_emptied(fs: GravelerFileSystem, repo: Repository) 
             with pytest.raises(IsADirectoryError, match="must name a branch"):
                 remove(path, recursive=True)
     assert list(repo.branch("main").uncommitted()) == []
+
+
+def test_paths_are_text_or_paths(fs: GravelerFileSystem, repo: Repository) -> None:
+    path = PurePosixPath(f"{repo.id}/main/a")
+    assert fs.exists(path)
+    assert fs.cat_file(path) == b"a"
+    fs.mv(path, path.with_name("b"))
+    fs.rm(path.with_name("b"))
+    assert [change.path for change in repo.branch("main").uncommitted()] == ["a"]
+    for wrong in (None, 5):
+        with pytest.raises(TypeError, match="expected str"):
+            fs.exists(wrong)
 
 
 def test_directories_have_no_time_and_no_checksum(fs: GravelerFileSystem, repo: Repository) -> None:
