@@ -9,9 +9,12 @@ from uuid import uuid4
 import pytest
 
 from graveler_core.facade.branch import Branch
+from tests.cheap_hashes import cheap_hashes
 from tests.graveler.server.running import RunningServer, running_server
 from tests.postgresql_server import fresh_schema
 from tests.s3_server import S3Server
+
+__all__ = ["cheap_hashes"]
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -105,7 +104,11 @@ class World:
         What is cached is copied too: a token that is open here may be sealed with other records in each copy.
         """
         assert isinstance(self.kv, MemoryStore)
-        copied = MemoryStore(type(self.kv._memory)(deepcopy(self.kv._memory.partitions)))
+        partitions = {
+            name: replace(partition, keys=[*partition.keys], values={**partition.values})
+            for name, partition in self.kv._memory.partitions.items()
+        }
+        copied = MemoryStore(type(self.kv._memory)(partitions))
         ranges = TreeCache()
         for id, (value, size) in list(self.ranges._held.items()):
             ranges.put(id, value, size)

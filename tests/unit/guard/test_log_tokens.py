@@ -11,11 +11,8 @@ from graveler_core.model.ids import CommitId
 from graveler_core.model.permission import Action
 from graveler_core.refs import log_token
 from graveler_core.refs.log import LogPosition
-from tests.cheap_hashes import cheap_hashes
 from tests.unit.engine.world import World, entry
 from tests.unit.guard.principals import Says, Told, repository
-
-__all__ = ["cheap_hashes"]
 
 
 def narrow() -> Told:

@@ -75,18 +75,23 @@ def _wrong_calls(cls: type, name: str) -> Iterator[tuple[str, object]]:
 @pytest.mark.filterwarnings("ignore:merge. squash:FutureWarning")
 @pytest.mark.parametrize(("cls", "name"), METHODS, ids=lambda value: getattr(value, "__name__", value))
 def test_wrong_values_raise_errors_of_the_library(cls: type, name: str) -> None:
+    handle = None
     for parameter, wrong in _wrong_calls(cls, name):
-        handle = _handle(cls, name)
+        handle = handle or _handle(cls, name)
         call = _sample(cls, name, handle)
         call.arguments[parameter] = wrong
         try:
             result = getattr(cls, name)(*call.args, **call.kwargs)
             if isinstance(result, Iterator):
                 list(islice(result, 3))
+        except InvalidInput:
+            continue  # nothing has changed, so the next call can use the same handle
         except GravelerError:
-            continue
+            handle = None
         except Exception as error:
             raise AssertionError(f"{parameter}={wrong!r}: {error!r}") from error
+        else:
+            handle = None
 
 
 def test_the_error_names_the_argument_the_value_and_the_type() -> None:

@@ -20,13 +20,13 @@ from tests.unit.engine.races import Interrupted, WatchedBlobs
 from tests.unit.engine.world import World, entry
 
 PLACE = "s3://bucket/raw"
-ROWS: list[tuple[bytes, int, str | None]] = [(b"%04d" % n, n, f"e{n}") for n in range(600)]
+ROWS: list[tuple[bytes, int, str | None]] = [(b"%04d" % n, n, f"e{n}") for n in range(300)]
 
 
 def watched(
     world: World, rows: list[tuple[bytes, int, str | None]], kv: Store | None = None
 ) -> tuple[Repository, WatchedBlobs]:
-    blobs = WatchedBlobs(Listings(world.blobs, {PLACE: Listing(rows, page=100)}))
+    blobs = WatchedBlobs(Listings(world.blobs, {PLACE: Listing(rows, page=50)}))
     return Graveler(replace(world.stores(kv), blobs=blobs)).repository("repo"), blobs
 
 
@@ -44,7 +44,7 @@ def test_a_first_import_writes_nothing_twice(world: World) -> None:
     repo.import_prefix(PLACE, "main", "in")
     ranges = [address for address in blobs.created if "staging" not in address]
     assert len(ranges) - len(set(ranges)) <= 2
-    assert len(shown(world)) == 602
+    assert len(shown(world)) == 302
     check_history(world.stores(), repo._active())
     assert [finding for finding in repo.fsck(deep=True) if finding.damage] == []
 
@@ -75,9 +75,9 @@ def test_a_lost_swap_costs_what_the_others_changed(world: World, mode: str) -> N
 
     repo, blobs = watched(world, ROWS, Interrupted(world.kv, other("a"), other("zz")))
     repo.import_prefix(PLACE, "main", "in", mode=mode)
-    assert before[0] > 200
+    assert before[0] > 100
     assert len(blobs.created) - before[0] < 40
-    assert len(shown(world)) == 602
+    assert len(shown(world)) == 302
     check_history(world.stores(), repo._active())
 
 
@@ -87,7 +87,7 @@ def test_a_dry_run_writes_no_object(world: World) -> None:
     repo, blobs = watched(world, ROWS)
     done = repo.import_prefix(PLACE, "main", "in", mode="replace", dry_run=True)
     assert done.changes is not None
-    assert (done.changes.added, done.changes.changed, done.changes.removed) == (599, 1, 1)
+    assert (done.changes.added, done.changes.changed, done.changes.removed) == (299, 1, 1)
     assert blobs.created == []
 
 
@@ -121,4 +121,4 @@ def test_a_small_import_is_kept_beside_the_ranges(world: World) -> None:
     repo, blobs = watched(world, ROWS)
     repo.import_prefix(uri, "main", "small")
     assert len(blobs.created) <= 3
-    assert len(shown(world)) == 601
+    assert len(shown(world)) == 301

@@ -21,7 +21,8 @@ NAME = "repo/main"
 FILE = "meta.db-turns"
 PATIENCE = 60.0
 DOOR = 2 * int.from_bytes(blake2b(NAME.encode(), digest_size=7).digest(), "big")
-PROCESSES = multiprocessing.get_context("spawn")
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload([__name__])
 
 
 def take(path: Path, journal: Path, turns: int, ends: Connection) -> None:
