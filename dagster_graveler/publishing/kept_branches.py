@@ -218,7 +218,7 @@ class _Examination:
         publish_key = self.publisher.publication.publish_key
         failed = newest.status is not dg.DagsterRunStatus.SUCCESS
         if failed and publish_key in planned_assets(self.context.instance, newest.run_id):
-            yield f"its publication failed: see run {newest.run_id}"
+            yield f"the run that should have published it did not succeed: see run {newest.run_id}"
 
     def _branch(self, target: MergeTarget) -> GravelerBranch:
         found: GravelerBranch = getattr(self.context.resources, target.branch_key)

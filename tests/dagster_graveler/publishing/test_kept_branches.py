@@ -73,7 +73,7 @@ def test_a_branch_that_lost_is_reported_and_not_requested_again(lake: Lake) -> N
     result = tick(lake)
     assert not result.run_requests
     (event,) = result.asset_events or ()
-    assert f"its publication failed: see run {lost.run_id}" in str(event.description)
+    assert f"the run that should have published it did not succeed: see run {lost.run_id}" in str(event.description)
 
 
 def test_an_old_branch_is_deleted_but_not_before_it_was_reported(lake: Lake) -> None:
