@@ -64,7 +64,8 @@ class StoredContent:
         """Yield the whole content in ranges.
 
         Args:
-            verify: As for `read`. The checksum is compared after the last range.
+            verify: As for `read`. The checksum is compared after the last range; without one, the length is compared
+                before the last range is yielded.
 
         Raises:
             NotFound: As for `read`.
@@ -74,8 +75,11 @@ class StoredContent:
         if inline is not None:
             yield inline
             return
-        if not verify or sha256_digest(self.entry.checksum) is None:
+        if not verify:
             yield from self.ranges(0, self.entry.size)
+            return
+        if sha256_digest(self.entry.checksum) is None:
+            yield from self._of_equal_length()
             return
         digest = hashlib.sha256()
         for chunk in self.ranges(0, self.entry.size):
@@ -88,10 +92,7 @@ class StoredContent:
 
         Errors are those of `read_range`.
         """
-        size = CHUNK_BYTES
-        if self._inline() is None:
-            store, _ = self._located()
-            size = min(size, store.range_bytes)
+        size = self._range_bytes()
         for position in range(start, end, size):
             yield self.read_range(position, min(size, end - position))
 
@@ -151,6 +152,25 @@ class StoredContent:
             if expired is None:
                 raise
             raise expired from missing
+
+    def _of_equal_length(self) -> Iterator[bytes]:
+        """Yield the whole content in ranges. The last one is read with one more byte, to see a longer object."""
+        size, step = self.entry.size, self._range_bytes()
+        last = max(0, size - 1) // step * step
+        yield from self.ranges(0, last)
+        content = self._stored(lambda store, key: store.read_range(key, last, size - last + 1))
+        if len(content) > size - last:
+            raise self._damaged(f"has more than {size} bytes")
+        if len(content) < size - last:
+            raise self._damaged(f"ends after {last + len(content)} bytes, must have {size}")
+        yield content
+
+    def _range_bytes(self) -> int:
+        """Return the length of the ranges in which content is read."""
+        if self._inline() is not None:
+            return CHUNK_BYTES
+        store, _ = self._located()
+        return min(CHUNK_BYTES, store.range_bytes)
 
     def _inline(self) -> bytes | None:
         if self.entry.address_type is not AddressType.INLINE:

@@ -96,6 +96,26 @@ def test_a_damaged_download_is_found(main: Branch, tmp_path: Path, monkeypatch: 
         main.download("a", io.BytesIO(), verify=False)
 
 
+@pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 16])
+def test_a_download_without_a_checksum_is_of_the_length_of_the_entry(
+    size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Entries of an import have no checksum that graveler compares."""
+    monkeypatch.setattr("graveler_core.engine.reading.content.CHUNK_BYTES", 8)
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "a").write_bytes(b"x" * size)
+    repo = connect("memory://").create_repository("lake", (tmp_path / "lake").as_uri())
+    repo.import_prefix(source.as_uri(), into="main")
+    found = io.BytesIO()
+    repo.at("main").download("a", found)
+    assert found.getvalue() == b"x" * size
+    for other in {max(0, size - 1), size + 1, size + 8, size + 20} - {size}:
+        (source / "a").write_bytes(b"x" * other)
+        with pytest.raises(CorruptData, match=f"{size}"):
+            repo.at("main").download("a", io.BytesIO())
+
+
 def test_a_file_reads_ranges_and_stays_as_it_was_opened(main: Branch) -> None:
     with main.open("a") as file:
         main.put("a", b"other")
