@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+PROGRAM = Path(sys.executable).with_name("graveler")
 IN_BASH = """\
 source <("$0" --show-completion bash)
 COMP_WORDS=("$0" "${@}")
@@ -17,10 +19,10 @@ printf '%s\\n' "${COMPREPLY[@]}"
 """
 
 
-def completed(program: Path, *words: str) -> list[str]:
+def completed(*words: str) -> list[str]:
     """Return what bash offers after these words, with the function that the program installs."""
     done = subprocess.run(
-        ["bash", "-c", IN_BASH, str(program), *words],
+        ["bash", "-c", IN_BASH, str(PROGRAM), *words],
         env={**os.environ, "SHELL": "/bin/bash"},
         capture_output=True,
         text=True,
@@ -39,13 +41,13 @@ def completed(program: Path, *words: str) -> list[str]:
         (("no-such-command", "x"), []),
     ],
 )
-def test_bash_completes(programs: Path, words: tuple[str, ...], offered: list[str]) -> None:
-    assert completed(programs / "graveler", *words) == offered
+def test_bash_completes(words: tuple[str, ...], offered: list[str]) -> None:
+    assert completed(*words) == offered
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_there_is_a_script_for_each_shell(programs: Path, shell: str) -> None:
+def test_there_is_a_script_for_each_shell(shell: str) -> None:
     """Whatever shell the tests are run from, which `--show-completion` finds out by itself."""
     env = {**os.environ, "_GRAVELER_COMPLETE": f"source_{shell}"}
-    done = subprocess.run([programs / "graveler"], env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run([PROGRAM], env=env, capture_output=True, text=True, check=False)
     assert f"complete_{shell}" in done.stdout
