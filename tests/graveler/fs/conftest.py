@@ -58,3 +58,20 @@ def postgresql_local(postgresql_server: str, tmp_path_factory: pytest.TempPathFa
     with fresh_schema(postgresql_server) as url:
         yield Place(url, (tmp_path_factory.mktemp("fs") / "lake").as_uri())
         close_all()
+
+
+@pytest.fixture
+def repo(local: Place) -> Repository:
+    """A repository with a commit of four files, and a tag."""
+    repo = local.repository()
+    main = repo.branch("main")
+    for path in ("a", "t/1", "t/2", "t/u/3"):
+        main.put(path, path.encode())
+    main.commit("Files")
+    repo.create_tag("v1", "main")
+    return repo
+
+
+@pytest.fixture
+def fs(local: Place, repo: Repository) -> GravelerFileSystem:
+    return local.fs()

@@ -23,22 +23,6 @@ from tests.graveler.fs.conftest import Place
 from tests.old_paths import any_path
 
 
-@pytest.fixture
-def repo(local: Place) -> Repository:
-    repo = local.repository()
-    main = repo.branch("main")
-    for path in ("a", "t/1", "t/2", "t/u/3"):
-        main.put(path, path.encode())
-    main.commit("Files")
-    repo.create_tag("v1", "main")
-    return repo
-
-
-@pytest.fixture
-def fs(local: Place, repo: Repository) -> GravelerFileSystem:
-    return local.fs()
-
-
 def heads(repo: Repository) -> list[str]:
     return [commit.message for commit in repo.log("main")]
 

@@ -15,22 +15,6 @@ import pytest
 from graveler.fs import GravelerFileSystem
 from graveler_core.errors import Unavailable
 from graveler_core.facade.repository import Repository
-from tests.graveler.fs.conftest import Place
-
-
-@pytest.fixture
-def repo(local: Place) -> Repository:
-    repo = local.repository()
-    main = repo.branch("main")
-    for path in ("a", "t/1", "t/2", "t/u/3"):
-        main.put(path, path.encode())
-    main.commit("Files")
-    return repo
-
-
-@pytest.fixture
-def fs(local: Place) -> GravelerFileSystem:
-    return local.fs()
 
 
 class Failing:
