@@ -1,10 +1,11 @@
-"""The whole numbers that a module names and that some code compares: thresholds, limits and sizes of pages."""
+"""The numbers and durations that a module names and that some code compares: thresholds, limits, grace periods."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from tests.house.project import Source
 
@@ -79,11 +80,14 @@ def _assigned(node: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _number(node: ast.expr, names: dict[str, Constant], found: Numbers) -> int | None:
-    """The whole number that an expression is, as far as that can be read from it."""
+    """The whole number that an expression is, as far as that can be read from it; for a duration its microseconds."""
     if isinstance(node, ast.Constant):
         return node.value if type(node.value) is int else None
     if isinstance(node, ast.Name):
         return found.values.get(names[node.id]) if node.id in names else None
+    if isinstance(node, ast.Call) and _last(node.func) == "timedelta" and not node.args:
+        parts = {part.arg: part.value.value for part in node.keywords if isinstance(part.value, ast.Constant)}
+        return timedelta(**parts) // timedelta(microseconds=1) if len(parts) == len(node.keywords) else None
     if isinstance(node, ast.BinOp) and type(node.op) in OPERATIONS:
         left, right = (_number(side, names, found) for side in (node.left, node.right))
         return None if left is None or right is None else OPERATIONS[type(node.op)](left, right)

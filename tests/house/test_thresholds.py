@@ -100,6 +100,7 @@ PLANTED = {
     "one with a type": "LIMIT: Final = 5\ndef f(x):\n    return x <= 2 * LIMIT\n",
     "a default": "LIMIT = 5\ndef f(x, *, most=LIMIT):\n    return len(x) == most\n",
     "a page": "LIMIT = 5\ndef f(x):\n    return list(islice(x, LIMIT))\n",
+    "a duration": "LIMIT = timedelta(hours=12)\ndef f(x):\n    return x > LIMIT\n",
     "a least value": "LIMIT = 5\ndef f(x):\n    return min(x, LIMIT)\n",
 }
 
