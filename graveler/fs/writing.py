@@ -93,23 +93,33 @@ class Writes(RefFileSystem):
         self._remove(parse(path))
 
     def rm(self, path: Any, recursive: bool = False, maxdepth: int | None = None) -> None:
-        """Remove files, or directories with everything below. Outside of a transaction a directory takes one step.
+        """Remove files, or directories with everything below.
+
+        All paths are looked up before the first removal: if one does not exist, nothing is removed. Outside of a
+        transaction a directory takes one step, and so do the other files of a branch.
 
         Raises:
             FileNotFoundError: There is neither a file nor a directory at a path.
             IsADirectoryError: A path names a repository, whose branches have to be named.
         """
-        given = [fspath(path)] if isinstance(path, str | PathLike) else path
-        for each in given:
+        directories, files = list[FsPath](), dict[tuple[str, str], list[FsPath]]()
+        for each in [fspath(path)] if isinstance(path, str | PathLike) else map(fspath, path):
             at = self.branch_path(parse(each))
             if recursive and maxdepth is None and not self._intrans and not self.isfile(each):
                 self.info(each)
                 with as_os_errors():
-                    self.branch(at).remove_prefix(at.prefix)
+                    self.branch(at)
+                directories.append(at)
             else:
-                for file in self.expand_path(each, recursive=recursive, maxdepth=maxdepth):
-                    if self.isfile(file) or not recursive:
-                        self._remove(parse(file))
+                for file in map(parse, self.expand_path(each, recursive=recursive, maxdepth=maxdepth)):
+                    if not recursive or self.isfile(str(file)):
+                        self._require_file(file)
+                        files.setdefault((file.repository, file.ref), []).append(file)
+        with as_os_errors():
+            for at in directories:
+                self.branch(at).remove_prefix(at.prefix)
+            for below in files.values():
+                self._remove_together(list(dict.fromkeys(below)))
 
     def mkdir(self, path: str, create_parents: bool = True, **options: Any) -> None:
         """Do nothing: a directory exists as long as there are files below it."""
@@ -159,10 +169,22 @@ class Writes(RefFileSystem):
             branch.stage(at.path, entry)
 
     def _remove(self, at: FsPath) -> None:
+        self._require_file(at)
         with as_os_errors():
-            branch = self.branch(self.file_path(at))
+            self._remove_together([at])
+
+    def _require_file(self, at: FsPath) -> None:
+        """Raise the error of a path at which no file can be removed."""
+        with as_os_errors():
+            self.branch(self.file_path(at))
             self._entry(at)
-            if self._intrans:
+
+    def _remove_together(self, files: list[FsPath]) -> None:
+        """Remove files of one branch."""
+        if self._intrans:
+            for at in files:
                 self.transaction.change(at, None)
-            else:
-                branch.remove(at.path)
+        elif len(files) == 1:
+            self.branch(files[0]).remove(files[0].path)
+        else:
+            self.branch(files[0]).remove_many(at.path for at in files)

@@ -230,6 +230,18 @@ def test_a_directory_is_removed_by_one_step(fs: GravelerFileSystem, repo: Reposi
             fs.rm(f"{repo.id}/main/none", recursive=recursive)
 
 
+@pytest.mark.parametrize("recursive", [False, True])
+def test_a_list_is_removed_only_if_all_of_it_exists(fs: GravelerFileSystem, repo: Repository, recursive: bool) -> None:
+    main, at = repo.branch("main"), f"{repo.id}/main"
+    before = [item.path for item in main.list()]
+    for absent in (f"{at}/none", f"{repo.id}/v1/a"):
+        with pytest.raises((FileNotFoundError, PermissionError)):
+            fs.rm([f"{at}/a", f"{at}/t", absent] if recursive else [f"{at}/a", absent], recursive=recursive)
+        assert [item.path for item in main.list()] == before
+    fs.rm([f"{at}/{path}" for path in (before if not recursive else ("a", "t", "a"))], recursive=recursive)
+    assert not list(main.list())
+
+
 @pytest.mark.parametrize("ref", ["v1", "main~1", "main@"])
 def test_only_branches_can_be_written(fs: GravelerFileSystem, repo: Repository, ref: str) -> None:
     at = f"{repo.id}/{ref}"
