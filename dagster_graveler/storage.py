@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from dagster_graveler.display.storage import objects_table, outcome, storage_plot
+from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
     from graveler_core.facade.graveler import Graveler
@@ -115,7 +116,8 @@ def evaluated(at: datetime, stored_bytes: int, reclaimable_bytes: int, share: fl
     return {
         "passed": found <= share,
         "severity": dg.AssetCheckSeverity.WARN,
-        "description": f"{found:.0%} of the content can be reclaimed: {reclaimable_bytes:,} of {stored_bytes:,} bytes. "
+        "description": f"{found:.0%} of the content can be reclaimed: {reclaimable_bytes:,} of "
+        f"{counted(stored_bytes, 'byte')}. "
         f"Allowed: {share:.0%}.",
         "metadata": {
             **_numbers(stored_bytes, reclaimable_bytes),

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from datetime import UTC
 from typing import TYPE_CHECKING
 
+from graveler_core.model.counting import counted
+
 if TYPE_CHECKING:
     from graveler_core.engine.repositories.hook_delivery import HookDeliveries
     from graveler_core.model.hook_runs import HookRun
@@ -21,8 +23,8 @@ def deliveries_outcome(found: HookDeliveries) -> str:
     if not called and not found.uncertain:
         return "No webhook was left to call."
     failed = f", of which {found.failed:,} failed" if found.failed else ""
-    uncertain = f" {found.uncertain:,} changes could not be verified any more." if found.uncertain else ""
-    return f"Called {called:,} {'webhook' if called == 1 else 'webhooks'}{failed}.{uncertain}"
+    uncertain = f" {counted(found.uncertain, 'change')} could not be verified any more." if found.uncertain else ""
+    return f"Called {counted(called, 'webhook')}{failed}.{uncertain}"
 
 
 def hook_runs_table(runs: Sequence[HookRun]) -> str:

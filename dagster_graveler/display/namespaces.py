@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from datetime import UTC
 from typing import TYPE_CHECKING
 
+from graveler_core.model.counting import counted
+
 if TYPE_CHECKING:
     from graveler_core.gc.namespaces import EmptiedNamespace
 
@@ -20,8 +22,8 @@ def namespaces_outcome(found: Sequence[EmptiedNamespace], *, dry_run: bool) -> s
     if not found:
         return "No repository was removed whose content is left."
     count, size = sum(one.deleted for one in found), sum(one.deleted_size for one in found)
-    objects = f"{count:,} {'object' if count == 1 else 'objects'} ({size:,} bytes)"
-    of = f"in {len(found):,} {'namespace' if len(found) == 1 else 'namespaces'} of removed repositories"
+    objects = f"{counted(count, 'object')} ({counted(size, 'byte')})"
+    of = f"in {counted(len(found), 'namespace')} of removed repositories"
     if dry_run:
         return f"Dry run: nothing was changed. There are {objects} to delete {of}."
     return f"Deleted {objects} {of}."

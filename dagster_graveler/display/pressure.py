@@ -10,6 +10,7 @@ import dagster as dg
 
 from dagster_graveler.display.diff import escaped
 from dagster_graveler.display.plot import in_markdown
+from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
     from graveler_core.engine.staging.pressure import BranchPressure
@@ -28,7 +29,7 @@ def pressure_table(branches: Iterable[BranchPressure]) -> str:
     ]
     lines += [_row(item) for item in ordered[:SHOWN]]
     if len(ordered) > SHOWN:
-        lines.append(f"\n{len(ordered) - SHOWN:,} more branches with lower pressure.")
+        lines.append(f"\n{counted(len(ordered) - SHOWN, 'more branch', 'more branches')} with lower pressure.")
     return "\n".join(lines)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from dagster_graveler.display.plot import in_markdown
+from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
     from graveler_core.gc.collected import Collected
@@ -30,7 +31,7 @@ def outcome(repository: str, done: Collected | None) -> str:
     else:
         said = f"Deleted {deleted} and condemned {condemned}."
     if done.expired or done.expiring:
-        said += f" Commits: {done.expired:,} expired, {done.expiring:,} are about to expire."
+        said += f" Commits: {done.expired:,} expired, {counted(done.expiring, 'is', 'are')} about to expire."
     if done.unreached or done.removed:
         counts = f"{done.removed:,} removed, {done.unreached:,} announced to be removed"
         said += f" Commits that no branch or tag has reached: {counts}."
@@ -94,4 +95,4 @@ def storage_plot(points: Sequence[tuple[datetime, int, int]]) -> dg.MarkdownMeta
 
 
 def _objects(count: int, size: int) -> str:
-    return f"{count:,} {'object' if count == 1 else 'objects'} ({size:,} bytes)"
+    return f"{counted(count, 'object')} ({counted(size, 'byte')})"

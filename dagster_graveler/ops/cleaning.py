@@ -16,6 +16,7 @@ import dagster as dg
 from dagster_graveler.leftovers import CHECK, LEFTOVERS, cleaned_metadata, evaluated, leftovers, leftovers_metadata
 from dagster_graveler.ops.failures import RETRIES, retries, told_to_dagster
 from dagster_graveler.resources.graveler import GravelerResource
+from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
     from graveler_core.engine.cleaning import Cleaned
@@ -48,7 +49,7 @@ def make_find_deleted(times: Times) -> dg.OpDefinition:
     def find_deleted(context: dg.OpExecutionContext, graveler: GravelerResource) -> Iterator[dg.DynamicOutput[str]]:
         with told_to_dagster(context.retry_number):
             names = _due(graveler.graveler(), times)
-        context.log.info(f"{len(names):,} names of deleted repositories whose data is due for removal")
+        context.log.info(f"{counted(len(names), 'name')} of deleted repositories whose data is due for removal")
         for name in names[: times.most]:
             yield dg.DynamicOutput(name, mapping_key=name.replace("-", "_"))
 
@@ -123,7 +124,7 @@ def _cleaned(
             done, after, looked_at = done.plus(step), step.next, looked_at + CALL
             if after is None:
                 break
-            context.log.info(f"more than {looked_at:,} items examined, {done.rows:,} rows removed")
+            context.log.info(f"more than {counted(looked_at, 'item')} examined, {counted(done.rows, 'row')} removed")
     if done.failed:
-        context.log.warning(f"{done.failed:,} items failed; the first: {done.failures[0]}")
+        context.log.warning(f"{counted(done.failed, 'item')} failed; the first: {done.failures[0]}")
     return done, time.monotonic() - start

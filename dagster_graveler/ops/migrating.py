@@ -10,6 +10,7 @@ import dagster as dg
 from dagster_graveler.ops.failures import RETRIES, retries, told_to_dagster
 from dagster_graveler.ops.progress import logged_progress
 from dagster_graveler.resources.graveler import GravelerResource
+from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
     from graveler_core.transfer.lakefs.report import LakefsMigrated
@@ -65,7 +66,7 @@ def migrate_lakefs(context: dg.OpExecutionContext, config: LakefsMigrationConfig
         found = [*opened.verify_lakefs(config.repository, config.source, **place)] if config.verify else []
     if found:
         raise dg.Failure(
-            f"{len(found):,} differences from lakeFS",
+            f"{counted(len(found), 'difference')} from lakeFS",
             metadata={"differences": dg.MetadataValue.json([str(each) for each in found[:_SHOWN]])},
             allow_retries=False,
         )

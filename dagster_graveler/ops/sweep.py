@@ -11,6 +11,7 @@ from dagster_graveler.ops.collection import POOL
 from dagster_graveler.ops.failures import RETRIES, retries, told_to_dagster
 from dagster_graveler.resources.graveler import GravelerResource
 from dagster_graveler.storage import GRACE
+from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
     from graveler_core.gc.sweep import Swept
@@ -69,7 +70,7 @@ def _shown(repository: str, done: "Swept | None") -> dict[str, Any]:
     if done is None:
         return {"outcome": f"Repository {repository} does not exist yet, so there is nothing to sweep."}
     count, size = done.objects + done.blobs, done.size
-    said = f"{count:,} {'item' if count == 1 else 'items'} ({size:,} bytes) that nothing refers to"
+    said = f"{counted(count, 'item')} ({counted(size, 'byte')}) that nothing refers to"
     return {
         "outcome": f"Dry run: nothing was changed. A sweep would delete {said}."
         if done.dry_run

@@ -24,6 +24,7 @@ from dagster_graveler.run_tags import BRANCH_TAG, PUBLISH_TAG, MarkedBranch, bra
 from dagster_graveler.runs import PARTITION_TAG, RANGE_END_TAG, RANGE_START_TAG, planned_assets
 from dagster_graveler.sensors import cursors
 from dagster_graveler.sensors.run_states import ENDED
+from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
     from graveler_core.facade.repository import Repository
@@ -117,10 +118,10 @@ def make_kept_branches_sensor(
         requests = [_request(group, each) for each in found if not each.reasons and not each.waits]
         events = [_observation(group, each) for each in found if each.reasons and each.report not in reported]
         deleted = [each for each in found if each.report in reported and _delete(context, repository, each, keep_for)]
-        kept = f"{len(found)} kept {'branch' if len(found) == 1 else 'branches'}"
+        kept = counted(len(found), "kept branch")
         told = (
             f"{kept} of {group.name}: {len(requests)} to publish, {len(events)} newly reported, "
-            f"{len(deleted)} deleted after {keep_for.days} days"
+            f"{len(deleted)} deleted after {counted(keep_for.days, 'day')}"
         )
         context.log.info(told)
         quiet = None if requests else told
@@ -273,7 +274,7 @@ def _delete(
         branch = repository.branch(kept.place.branch).record()
         if str(branch.uid) != kept.place.uid:
             return False
-        why = f"kept for more than {keep_for.days} days: {'; '.join(kept.reasons)}"
+        why = f"kept for more than {counted(keep_for.days, 'day')}: {'; '.join(kept.reasons)}"
         repository.delete_branch(kept.place.branch, expected=branch.commit_id, by="dagster", message=why[:500])
     except (NotFound, Conflict):
         return False

@@ -21,6 +21,7 @@ from dagster_graveler.data_version import DATA_VERSION_TAG, observed_commits, pu
 from dagster_graveler.display.diff import summarise
 from dagster_graveler.display.show import Show, shown_metadata
 from dagster_graveler.sensors import cursors
+from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
     from graveler_core.facade.graveler import Graveler
@@ -104,7 +105,7 @@ def _tick(context: dg.SensorEvaluationContext, graveler: Graveler, repository: s
         )
     requests = _in_step(context.instance, assets.partitions, branches, (after, last))
     quiet = (
-        f"none of {len(branches):,} branches of {repository} has changed"
+        f"none of {counted(len(branches), 'branch')} of {repository} has changed"
         if of
         else f"repository {repository} does not exist yet"
     )

@@ -15,6 +15,7 @@ import dagster as dg
 from dagster_graveler.run_tags import COMPACTION_TAG, UID_TAG
 from dagster_graveler.sensors import cursors
 from dagster_graveler.sensors.compaction_requests import USUAL, Pace, ask, asked_again, branches_at_work, ended_runs
+from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
     from graveler_core.engine.staging.pressure import BranchPressure
@@ -124,7 +125,7 @@ def make_compaction_failure_sensor(
         epoch = len(ended_runs(context.instance, what))
         if epoch > at_most:
             return dg.SkipReason(
-                f"{epoch} runs for {what} have ended, more than {at_most}; other sensors will request it later"
+                f"{counted(epoch, 'run')} for {what} ended, more than {at_most}; other sensors will request it later"
             )
         if run.tags.get(UID_TAG) in branches_at_work(context.instance, job.name):
             return dg.SkipReason(f"another run already compacts the branch of failed run {run.run_id}")
@@ -166,18 +167,18 @@ def _mark(item: BranchPressure) -> str:
 def _summary(page: _Page) -> str:
     if page.nearest is None:
         return "no branch has counters, so few changes are staged"
-    counted = f"{page.looked_at:,} branches counted, {len(page.over):,} over pressure"
+    looked_at = f"{counted(page.looked_at, 'branch')} counted, {len(page.over):,} over pressure"
     if not page.over:
-        return f"{counted}; highest: {_numbers(page.nearest)}"
+        return f"{looked_at}; highest: {_numbers(page.nearest)}"
     shown = ", ".join(_numbers(item) for item in page.over[:_REASONS_SHOWN])
-    return f"{counted}: {shown}{', …' if len(page.over) > _REASONS_SHOWN else ''}"
+    return f"{looked_at}: {shown}{', …' if len(page.over) > _REASONS_SHOWN else ''}"
 
 
 def _numbers(item: BranchPressure) -> str:
     load = item.load
     return (
-        f"{item.token} {item.pressure.value:.0%} ({load.tombstones:,} tombstones, {load.staged:,} staged records, "
-        f"{load.layers} layers)"
+        f"{item.token} {item.pressure.value:.0%} ({counted(load.tombstones, 'tombstone')}, "
+        f"{counted(load.staged, 'staged record')}, {counted(load.layers, 'layer')})"
     )
 
 

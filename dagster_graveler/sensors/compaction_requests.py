@@ -18,6 +18,7 @@ import dagster as dg
 
 from dagster_graveler.run_tags import BRANCH_TAG, COMPACTION_TAG, PRIORITY_TAG, REPOSITORY_TAG, UID_TAG, WHY_TAG
 from dagster_graveler.sensors.run_states import ENDED, UNDER_WAY
+from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
     from graveler_core.engine.staging.pressure import BranchPressure
@@ -87,7 +88,7 @@ def ask(instance: dg.DagsterInstance, job_name: str, wanted: Iterable[tuple[Bran
         elif begun is not None and datetime.now(UTC) - begun < pace.fresh:
             asked.hold(f"whose compaction began less than {pace.fresh_seconds:g} s ago")
         elif len(asked.requests) >= room:
-            asked.hold(f"above the limit of {pace.at_once:,} concurrent runs")
+            asked.hold(f"above the limit of {counted(pace.at_once, 'concurrent run')}")
         else:
             ended = ended_runs(instance, _what(item))
             if ended and time.time() - _last_end(ended) < _pause(len(ended), pace).total_seconds():

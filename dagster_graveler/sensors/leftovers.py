@@ -15,6 +15,7 @@ import dagster as dg
 from dagster_graveler.run_tags import WHY_TAG
 from dagster_graveler.sensors import cursors
 from dagster_graveler.sensors.run_states import ENDED, UNDER_WAY
+from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
     from graveler_core.engine.cleaning import Waiting
@@ -75,7 +76,10 @@ def make_leftovers_sensor(
             return dg.SensorResult(skip_reason=f"{said}; run {runs[0].run_id} is active", cursor=context.cursor)
         if now - cursor.asked < rest:
             minutes = (now - cursor.asked) / 60
-            why = f"{said}; last requested {minutes:.0f} minutes ago, when {cursor.due:,} were due"
+            why = (
+                f"{said}; last requested {counted(round(minutes), 'minute')} ago, when "
+                f"{counted(cursor.due, 'was', 'were')} due"
+            )
             return dg.SensorResult(skip_reason=why, cursor=context.cursor)
         # Runs do not overlap: two ticks that see the same last run request the same run.
         request = dg.RunRequest(run_key=f"cleaning/{runs[0].run_id if runs else 0}", tags={WHY_TAG: said})
@@ -87,6 +91,6 @@ def make_leftovers_sensor(
 
 def _summary(left: Waiting, most: int) -> str:
     return (
-        f"{left.due:,} deleted repositories can be removed now, and the job is started early from {most:,} on; "
-        f"{left.deleted + left.purging + left.restoring:,} wait in total"
+        f"{counted(left.due, 'deleted repository')} can be removed now, and the job is started early from {most:,} on; "
+        f"{counted(left.deleted + left.purging + left.restoring, 'waits', 'wait')} in total"
     )

@@ -18,6 +18,7 @@ from pydantic import Field
 
 from dagster_graveler.sensors import cursors
 from dagster_graveler.sensors.compaction_requests import USUAL, Pace, ask, newest_layer
+from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
     from graveler_core.engine.staging.pressure import BranchPressure
@@ -78,8 +79,8 @@ def make_sealed_tokens_sensor(
         wanted = _wanted(graveler, [sealed[uid] for uid in old], minutes)
         asked = ask(context.instance, job.name, wanted, pace)
         said = (
-            f"{len(page):,} branches examined, {len(sealed):,} with a sealed token as the newest layer, "
-            f"{len(old):,} for longer than {minutes:g} minutes{asked.words()}"
+            f"{counted(len(page), 'branch')} examined, {len(sealed):,} with a sealed token as the newest layer, "
+            f"{len(old):,} for longer than {counted(minutes, 'minute')}{asked.words()}"
         )
         if asked.requests:
             context.log.info(said)
@@ -128,7 +129,8 @@ def _wanted(
         if newest_layer(item.branch) == newest_layer(branch):
             yield (
                 item,
-                f"{item.load.layers} layers; the newest is a token that was sealed more than {minutes:g} minutes ago",
+                f"{counted(item.load.layers, 'layer')}; the newest is a token that was sealed more than "
+                f"{counted(minutes, 'minute')} ago",
             )
 
 

@@ -9,6 +9,7 @@ import dagster as dg
 
 from dagster_graveler.publishing.written import BRANCH
 from dagster_graveler.testing.lake import EphemeralLake
+from graveler_core.model.counting import counted
 
 
 def assert_published(lake: EphemeralLake, run: dg.ExecuteInProcessResult | str) -> str:
@@ -64,9 +65,13 @@ def assert_content(lake: EphemeralLake, ref: str, path: str, expected: bytes | S
         return
     rows, wanted = _rows(lake, ref, path), [dict(row) for row in expected]
     for row in wanted:
-        assert row in rows, f"table {path!r} at {ref!r}: misses the row {row}; it has {len(rows)} rows: {rows[:5]}"
+        assert row in rows, (
+            f"table {path!r} at {ref!r}: misses the row {row}; it has {counted(len(rows), 'row')}: {rows[:5]}"
+        )
         rows.remove(row)
-    assert not rows, f"table {path!r} at {ref!r}: has {len(rows)} rows that are not expected: {rows[:5]}"
+    assert not rows, (
+        f"table {path!r} at {ref!r}: has {counted(len(rows), 'row that is', 'rows that are')} not expected: {rows[:5]}"
+    )
 
 
 def _rows(lake: EphemeralLake, ref: str, path: str) -> list[dict[str, Any]]:

@@ -18,6 +18,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from graveler.server.form_content import FormContent
 from graveler_core.errors import InvalidInput, Unavailable
+from graveler_core.model.counting import counted
 
 WANTED_BYTES: Final = 1 << 20
 """Bytes for which the worker thread waits, for a short time, before it takes what is there."""
@@ -79,7 +80,9 @@ class BodyStream:
             ) from error
         self.ended = True
         if self._length is not None and received != int(self._length):
-            raise Unavailable(f"the body has {received} bytes, its header says {self._length}; nothing is staged")
+            raise Unavailable(
+                f"the body has {counted(received, 'byte')}, its header says {self._length}; nothing is staged"
+            )
 
 
 class _Buffer:

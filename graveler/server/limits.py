@@ -15,6 +15,7 @@ from time import monotonic
 from typing import Final
 
 from graveler_core.errors import Kind, SlowDown, Unavailable
+from graveler_core.model.counting import counted
 
 MAX_USERS: Final = 10_000
 """Number of users whose requests are counted. The one who was quiet for longest is forgotten first."""
@@ -76,7 +77,7 @@ class RequestLimits:
         with self._lock:
             if self._uploading >= self._uploads:
                 raise Unavailable(
-                    f"the server receives {self._uploads} uploads already; try again", kind=Kind.StoreBusy
+                    f"the server receives {counted(self._uploads, 'upload')} already; try again", kind=Kind.StoreBusy
                 )
             self._uploading += 1
         try:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from graveler_core.model.counting import counted
+
 _STEPS: Final = 20
 """Maximum number of progress messages per stage: one for every twentieth of its tasks."""
 
@@ -44,7 +46,9 @@ class Report:
         if self.rows is None or rows > self.rows:
             if self.rows is None or pieces > 1:
                 where = f"in {pieces} tasks on Spark" if pieces > 1 else "in this process"
-                self._tell(f"processing about {rows:,} rows {where} (Spark is used from {threshold:,} rows)")
+                self._tell(
+                    f"processing about {counted(rows, 'row')} {where} (Spark is used from {counted(threshold, 'row')})"
+                )
             self.rows, self.threshold = rows, threshold
         self.pieces = max(self.pieces, pieces)
 
@@ -58,7 +62,7 @@ class Report:
         now = (stage, done * _STEPS // total)
         if now != self._told:
             self._told = now
-            self._tell(f"{done} of {total} tasks of {stage}")
+            self._tell(f"{done:,} of {counted(total, 'task')} of {stage}")
 
     @property
     def engine(self) -> str:

@@ -11,6 +11,7 @@ from graveler_core.cli.session import Session, verb
 from graveler_core.cli.terminal import SHORT_ID, first_line
 from graveler_core.cli.uri import ref_uri
 from graveler_core.documents.versions import commit_document
+from graveler_core.errors import InvalidInput
 
 if TYPE_CHECKING:
     from graveler_core.facade.history import CommitRecord
@@ -26,7 +27,7 @@ IdempotencyKey = Annotated[
         help="Key for safe retries: a repeated call with this key returns the commit of the first call.",
     ),
 ]
-
+AllowEmptyMessage = Annotated[bool, typer.Option("--allow-empty-message", help="Accept a message without text.")]
 
 app = typer.Typer()
 
@@ -41,13 +42,15 @@ def commit(  # noqa: PLR0913 - the command line's own options
     allow_empty: Annotated[
         bool, typer.Option("--allow-empty", help="Commit even if there are no uncommitted changes.")
     ] = False,
+    allow_empty_message: AllowEmptyMessage = False,
     idempotency_key: IdempotencyKey = "",
 ) -> None:
-    """Commit the uncommitted changes of a branch.
+    """Commit the uncommitted changes of a branch. A message without text is refused, as by Git.
 
     JSON: one document with id, message, committer, creation_date, parents, metadata, generation. With --cluster it also
     has verb, engine and, if work was planned, "rows planned", "spark from rows" and pieces (number of tasks).
     """
+    require_message(message, allow_empty_message=allow_empty_message)
     target = ref_uri(uri)
     metadata = pairs("metadata", meta or [])
     committer = session.committer
@@ -60,6 +63,16 @@ def commit(  # noqa: PLR0913 - the command line's own options
             idempotency_key=idempotency_key,
         )
     committed(session, made, f"to {target.ref}")
+
+
+def require_message(message: str, *, allow_empty_message: bool) -> None:
+    """Refuse a message without text, unless the option allows it.
+
+    Raises:
+        InvalidInput: The message is empty or consists of white space.
+    """
+    if not allow_empty_message and not message.strip():
+        raise InvalidInput("--message: has no text; describe the changes, or give --allow-empty-message")
 
 
 def committed(session: Session, made: CommitRecord, where: str) -> None:

@@ -9,6 +9,7 @@ import typer
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.uri import Uri, object_uri, prefix_uri
 from graveler_core.errors import InvalidInput, Kind, NotFound
+from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,7 +65,7 @@ def _transfer(session: Session, source: str, destination: str, *, recursive: boo
         table = found.set_column(found.schema.get_field_index("key"), "key", pa.array(new, pa.binary()))
         branch.stage_many(_and_removed(table, sorted(set(paths.to_pylist()) - set(new))) if moved else table)
     document = {"moved" if moved else "copied": len(new), "source": str(from_), "destination": str(to)}
-    what = "1 object" if len(new) == 1 else f"{len(new):,} objects"
+    what = counted(len(new), "object")
     session.out.result(document, f"{'moved' if moved else 'copied'} {what} from {from_} to {to}")
 
 

@@ -15,6 +15,7 @@ from graveler_core.cli.session import Session
 from graveler_core.cli.terminal import bytes_for_people, time_for_people
 from graveler_core.documents.values import Document, time_for_machines
 from graveler_core.errors import NotFound
+from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
     from graveler_core.engine.cleaning import Cleaned
@@ -27,15 +28,15 @@ POLL_SECONDS = 5.0
 FAILED = 1
 """Exit code when something could not be removed."""
 _NAMES = {
-    "repositories": "repositories",
-    "deletions": "names released",
-    "layers": "staged layers",
-    "rows": "rows",
-    "files": "files",
-    "records": "records",
-    "keys": "idempotency keys",
-    "counters": "counters",
-    "claims": "namespaces",
+    "repositories": "repository",
+    "deletions": "released name",
+    "layers": "staged layer",
+    "rows": "row",
+    "files": "file",
+    "records": "record",
+    "keys": "idempotency key",
+    "counters": "counter",
+    "claims": "namespace",
 }
 _LEFT = {
     "waiting": "that can be restored",
@@ -106,7 +107,9 @@ def emptied(session: Session, name: str, uid: str, *, alone: bool) -> Cleaned:
 
     late = timedelta(0) if alone else CleaningPlan().late
     done, at = Cleaned(), None
-    what = f"waiting until no process can write ({late.total_seconds() / 60:g} minutes), then removing the data"
+    what = (
+        f"waiting until no process can write ({counted(late.total_seconds() / 60, 'minute')}), then removing the data"
+    )
     with session.working("removing the data" if alone else what) as progress:
         while True:
             step = session.graveler.clean(
@@ -141,16 +144,16 @@ def cleaned_document(done: Cleaned) -> Document:
 
 def emptied_text(done: EmptiedNamespace, *, dry_run: bool) -> str:
     """Return one line about an abandoned namespace."""
-    deleted = f"{done.deleted:,} objects, {bytes_for_people(done.deleted_size)}"
+    deleted = f"{counted(done.deleted, 'object')}, {bytes_for_people(done.deleted_size)}"
     parts = [f"{done.uri}: {done.state.value}", f"{'would delete' if dry_run else 'deleted'} {deleted}"]
-    parts += [f"kept {done.named:,} that other repositories name"] if done.named else []
+    parts += [f"kept {counted(done.named, 'object')} that other repositories name"] if done.named else []
     parts += [f"waiting until {time_for_people(done.due)}"] if done.due is not None else []
     return "; ".join(parts)
 
 
 def cleaned_text(done: Cleaned) -> str:
     """Return one line about the items that were removed and left."""
-    removed = [f"{getattr(done, name):,} {words}" for name, words in _NAMES.items() if getattr(done, name)]
+    removed = [counted(getattr(done, name), noun) for name, noun in _NAMES.items() if getattr(done, name)]
     left = [f"{getattr(done, name):,} {words}" for name, words in _LEFT.items() if getattr(done, name)]
     parts = [f"{'would remove' if done.dry_run else 'removed'} {', '.join(removed) or 'nothing'}"]
     parts += [f"left {', '.join(left)}"] if left else []

@@ -14,6 +14,7 @@ from graveler_core.cli.terminal import bytes_for_people, first_line, time_for_pe
 from graveler_core.cli.uri import repository_uri
 from graveler_core.documents.erasing import erased_document, erasure_document
 from graveler_core.documents.values import time_for_machines
+from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
     from graveler_core.erasure.report import Erased
@@ -59,7 +60,7 @@ def erase(  # noqa: PLR0913 - the command line's own options
             committer=session.committer,
             progress=progress.advance,
         )
-    objects = f"{done.objects:,} objects, {bytes_for_people(done.size)}"
+    objects = f"{counted(done.objects, 'object')}, {bytes_for_people(done.size)}"
     session.out.result(erased_document(done), f"{'would erase' if dry_run else 'erased'} {objects}")
     _tell(session, done)
 
@@ -68,7 +69,9 @@ def _tell(session: Session, done: Erased) -> None:
     for branch, commit in done.commits:
         session.out.say(f"removed the paths from {branch}: commit {commit}")
     if done.naming:
-        session.out.say(f"{done.naming:,} commits still show the paths, without the content")
+        session.out.say(
+            f"{counted(done.naming, 'commit still shows', 'commits still show')} the paths, without the content"
+        )
     for what, entries in (
         ("refused unless --shared is given: the content is named by", done.shared),
         ("refused: the content is inside the entry", done.inline),

@@ -16,6 +16,7 @@ from graveler_core.cli.uri import object_uri, prefix_uri
 from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.local.concurrent import concurrently
 from graveler_core.local.file_output import complete_file
+from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
     from graveler_core.facade.snapshot import Snapshot
@@ -61,8 +62,7 @@ def get(
     with Progress(ProgressWork("downloading", total)) as progress:
         for done in concurrently(lambda each: _download(at, each, progress), downloads):
             session.out.document({"path": done.path, "file": str(done.destination), "size": done.size})
-    files = "1 file" if len(downloads) == 1 else f"{len(downloads):,} files"
-    session.out.say(f"got {files}, {bytes_for_people(total)}, in {destination}")
+    session.out.say(f"got {counted(len(downloads), 'file')}, {bytes_for_people(total)}, in {destination}")
 
 
 def _one(at: Snapshot, path: str, destination: Path) -> FileDownload:

@@ -18,6 +18,7 @@ from graveler_core.documents.text import visible
 from graveler_core.documents.upkeep import data_checked_document
 from graveler_core.documents.values import Document
 from graveler_core.errors import GravelerError, InvalidInput
+from graveler_core.model.counting import counted
 from graveler_core.telemetry.secrets import without_password, without_passwords
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def diagnostics(
         "incomplete": list(written.incomplete),
     }
     missing = f"; incomplete: {', '.join(written.incomplete)}" if written.incomplete else ""
-    session.out.result(document, f"wrote {written.sections} sections to {written.path}{missing}")
+    session.out.result(document, f"wrote {counted(written.sections, 'section')} to {written.path}{missing}")
 
 
 @verb(app, "doctor")
@@ -142,7 +143,7 @@ def _last_checked(checked: DataChecked) -> str:
     """Return the line of text that says when data was last checked."""
     parts = []
     for what, last in (("existence and size", checked.sizes), ("checksums", checked.checksums)):
-        problems = f" ({last.problems:,} problems)" if last is not None and last.problems else ""
+        problems = f" ({counted(last.problems, 'problem')})" if last is not None and last.problems else ""
         parts.append(f"{what} {'never' if last is None else f'{time_for_people(last.began)}{problems}'}")
     more = f"; unfinished since {time_for_people(checked.unfinished)}" if checked.unfinished else ""
     return f"graveler://{checked.repository}: data last checked: {', '.join(parts)}{more}"

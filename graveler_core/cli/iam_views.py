@@ -8,6 +8,7 @@ from graveler_core.cli.output import Column, View
 from graveler_core.cli.terminal import time_for_people
 from graveler_core.documents.access_control import credential_document, entity_document, policy_document
 from graveler_core.documents.values import time_for_machines
+from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
     from graveler_core.iam.evaluation import AccessDecision
@@ -26,8 +27,13 @@ def new_credential_text(made: NewCredential) -> str:
 
 def resealed_text(done: Resealed) -> str:
     """Return the text that shows the result of a rotation of the secrets key."""
-    text = f"encrypted {done.resealed:,} secrets with the first key; {done.current:,} were already"
-    return text + (f"; {done.unreadable:,} are encrypted with a key that is not given" if done.unreadable else "")
+    text = (
+        f"encrypted {counted(done.resealed, 'secret')} with the first key; "
+        f"{counted(done.current, 'was', 'were')} already"
+    )
+    return text + (
+        f"; {counted(done.unreadable, 'is', 'are')} encrypted with a key that is not given" if done.unreadable else ""
+    )
 
 
 def decision_text(decision: AccessDecision) -> str:

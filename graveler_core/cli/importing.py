@@ -14,6 +14,7 @@ from graveler_core.cli.terminal import SHORT_ID, bytes_for_people
 from graveler_core.cli.uri import Uri, prefix_uri, storage_uri
 from graveler_core.documents.importing import imported_document
 from graveler_core.errors import GravelerError, InvalidInput, Kind
+from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
     from graveler_core.facade.importing import Imported
@@ -131,9 +132,10 @@ def _summary(target: Uri, done: Imported) -> str:
         assert done.commit is not None  # noqa: S101 - a repeated call always has a commit
         return f"already imported as {done.commit.id[:SHORT_ID]}"
     changes = f"+{done.changes.added:,} ~{done.changes.changed:,} -{done.changes.removed:,}"
-    found = f"{done.objects:,} objects, {bytes_for_people(done.size)}"
-    left = [(done.markers, "directory markers"), (done.unmatched, "unmatched"), (done.invalid, "invalid")]
-    out = "".join(f"; skipped {count:,} {what}" for count, what in left if count)
+    found = f"{counted(done.objects, 'object')}, {bytes_for_people(done.size)}"
+    left = [(done.markers, "directory marker", ""), (done.unmatched, "unmatched", "unmatched")]
+    left += [(done.invalid, "invalid", "invalid")]
+    out = "".join(f"; skipped {counted(count, one, others)}" for count, one, others in left if count)
     if done.commit is None:
         return f"would import {found} to {target} ({changes}){out}"
     return f"imported {found} to {target} as {done.commit.id[:SHORT_ID]} ({changes}){out}"

@@ -12,6 +12,7 @@ from graveler_core.cli.progress import Progress, ProgressWork
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.terminal import bytes_for_people
 from graveler_core.documents.values import Document
+from graveler_core.model.counting import counted
 from graveler_core.telemetry.secrets import without_password
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def copy(  # noqa: PLR0913 - the command line's own options
             progress=progress.advance,
         )
     said = "would copy" if dry_run else "copied and compared"
-    what = f"{copied.repositories:,} repositories, {_amount(copied.amount)}"
+    what = f"{counted(copied.repositories, 'repository')}, {_amount(copied.amount)}"
     urls = {"from": without_password(source), "to": without_password(target)}
     session.out.result({**urls, **copied_document(copied), "dry_run": dry_run}, f"{said} {what} to {urls['to']}")
 
@@ -128,7 +129,7 @@ def sweep(
     with session.working("sweeping"):
         removed = graveler_core.sweep_tombstones(bucket, _options(option))
     shown = without_password(bucket)
-    session.out.result({"store": shown, "removed": removed}, f"removed {removed:,} tombstones from {shown}")
+    session.out.result({"store": shown, "removed": removed}, f"removed {counted(removed, 'tombstone')} from {shown}")
 
 
 def amount_document(amount: Amount) -> Document:
@@ -155,7 +156,9 @@ def _cells(difference: RowDifference) -> tuple[str, str, str]:
 
 
 def _amount(amount: Amount) -> str:
-    return f"{amount.rows:,} rows in {amount.partitions:,} partitions, {bytes_for_people(amount.size)}"
+    return (
+        f"{counted(amount.rows, 'row')} in {counted(amount.partitions, 'partition')}, {bytes_for_people(amount.size)}"
+    )
 
 
 DIFFERENCES: View[RowDifference] = View(

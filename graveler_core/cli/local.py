@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from graveler_core.cli.commit import Metadata
+from graveler_core.cli.commit import AllowEmptyMessage, Metadata, require_message
 from graveler_core.cli.confirmation import YesOption, confirm
 from graveler_core.cli.output import note
 from graveler_core.cli.pairs import pairs
@@ -20,6 +20,7 @@ from graveler_core.cli.uri import Uri, prefix_uri, ref_in
 from graveler_core.cli.views import CONFLICTING_FILES, FILE_CHANGES
 from graveler_core.documents.versions import commit_document
 from graveler_core.errors import Conflict, InvalidInput, Kind
+from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -176,6 +177,7 @@ def commit(
     *,
     message: Annotated[str, typer.Option("--message", "-m", metavar="TEXT", help="Message of the commit.")],
     meta: Metadata = None,
+    allow_empty_message: AllowEmptyMessage = False,
 ) -> None:
     """Upload the local changes of a directory, and commit them to the branch that it follows: all of them or none.
 
@@ -188,12 +190,16 @@ def commit(
     from graveler_core.local.committing import commit as made
     from graveler_core.local.index import root_of
 
+    require_message(message, allow_empty_message=allow_empty_message)
     root = root_of(directory)
     words = Words(message, session.committer, pairs("metadata", meta or []))
     with _conflicts_listed(session), Progress(ProgressWork("uploading")) as progress:
         done = made(session.graveler, root, words, progress.advance)
     document = {"uploaded": done.uploaded, "removed": done.removed, "skipped": _listed(done.skipped)}
-    text = f"{len(done.uploaded):,} files uploaded, {len(done.removed):,} removed: {first_line(done.commit.message)}"
+    text = (
+        f"{counted(len(done.uploaded), 'file')} uploaded, {len(done.removed):,} removed: "
+        f"{first_line(done.commit.message)}"
+    )
     session.out.result({**commit_document(done.commit), **document}, f"committed {done.commit.id[:SHORT_ID]}, {text}")
     _note_skipped(done.skipped)
 
@@ -213,7 +219,7 @@ def _tell(session: Session, root: Path, done: Pulled, text: str) -> None:
     from graveler_core.local.index import read_index
 
     document = {**_where(root, read_index(root)), "downloaded": len(done.downloaded), "removed": len(done.removed)}
-    counts = f"{len(done.downloaded):,} files downloaded, {len(done.removed):,} removed"
+    counts = f"{counted(len(done.downloaded), 'file')} downloaded, {len(done.removed):,} removed"
     session.out.result({**document, "skipped": _listed(done.skipped)}, f"{text} {root}: {counts}")
     _note_skipped(done.skipped)
 

@@ -17,6 +17,7 @@ from graveler_core.cli.progress import Progress, ProgressWork
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.uri import repository_uri
 from graveler_core.documents.values import Document
+from graveler_core.model.counting import counted
 from graveler_core.telemetry.secrets import without_password
 
 if TYPE_CHECKING:
@@ -138,7 +139,9 @@ def complete(
     name = repository_uri(uri).repository
     with Progress(ProgressWork("completing", unit="commits")) as progress:
         done = session.graveler.complete_migration(name, workers=workers, progress=progress.advance)
-    text = f"{name}: completed {done.commits:,} commits; {done.earlier_commits:,} were complete"
+    text = (
+        f"{name}: completed {counted(done.commits, 'commit')}; {counted(done.earlier_commits, 'was', 'were')} complete"
+    )
     session.out.result(asdict(done), text)
 
 
@@ -182,7 +185,7 @@ def _tell(session: Session, source: str, found: Iterable[MigrationDifference], p
     if first is None:
         shown = without_password(source)
         document = {"type": "equal", "from": shown, "rows": progress.done}
-        session.out.result(document, f"equal: {progress.done:,} rows of {shown}")
+        session.out.result(document, f"equal: {counted(progress.done, 'row')} of {shown}")
         return
     session.out.rows(from_first(first, waiting), DIFFERENCES)
     raise typer.Exit(DIFFERENT)
@@ -198,10 +201,14 @@ def _summary(outcome: MigrationOutcome) -> str:
     if outcome.error is not None:
         return f"{outcome.result}: {outcome.error.message}"
     if outcome.broken_rows:
-        return f"{outcome.result}: {outcome.broken_rows:,} rows are broken, so the repository was not migrated"
+        return (
+            f"{outcome.result}: {counted(outcome.broken_rows, 'row is', 'rows are')} broken, so the "
+            "repository was not migrated"
+        )
     found = outcome.amounts
     what = (
-        f"{found.branches:,} branches, {found.tags:,} tags, {found.commits:,} commits, {found.staged:,} staged records"
+        f"{counted(found.branches, 'branch')}, {counted(found.tags, 'tag')}, {counted(found.commits, 'commit')}, "
+        f"{counted(found.staged, 'staged record')}"
     )
     if outcome.result == "already there":
         return f"{outcome.result}"

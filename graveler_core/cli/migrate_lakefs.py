@@ -12,6 +12,7 @@ from graveler_core.cli.repo import NamespaceOption, namespace_of
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.uri import repository_uri
 from graveler_core.documents.values import Document
+from graveler_core.model.counting import counted
 from graveler_core.telemetry.secrets import without_password
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def lakefs_verify(
             raise typer.Exit(DIFFERENT)
     shown = without_password(source)
     document = {"type": "equal", "from": shown, "commits": progress.done}
-    session.out.result(document, f"equal: {progress.done:,} commits of {shown}")
+    session.out.result(document, f"equal: {counted(progress.done, 'commit')} of {shown}")
 
 
 def migrated_document(done: LakefsMigrated) -> Document:
@@ -125,8 +126,11 @@ def _document(found: MigratedReferences) -> Document:
 
 def _summary(done: LakefsMigrated) -> str:
     if done.dry_run:
-        return f"{done.repository}: would migrate {done.commits:,} commits ({done.earlier_commits:,} are there)"
-    parts = [f"{done.commits:,} commits"]
+        return (
+            f"{done.repository}: would migrate {counted(done.commits, 'commit')} "
+            f"({counted(done.earlier_commits, 'is', 'are')} there)"
+        )
+    parts = [counted(done.commits, "commit")]
     for what, found in (("branches", done.branches), ("tags", done.tags)):
         parts += [
             f"{what} {how}: {', '.join(names)}"
@@ -134,5 +138,5 @@ def _summary(done: LakefsMigrated) -> str:
             if names
         ]
     if done.staged:
-        parts.append(f"{done.staged:,} uncommitted changes")
+        parts.append(counted(done.staged, "uncommitted change"))
     return f"{done.repository}: migrated {'; '.join(parts)}"

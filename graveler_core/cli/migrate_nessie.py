@@ -12,6 +12,7 @@ from graveler_core.cli.repo import NamespaceOption, namespace_of
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.uri import repository_uri
 from graveler_core.documents.values import Document
+from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
     from graveler_core.transfer.nessie.report import NessieMigrated
@@ -77,7 +78,7 @@ def nessie_verify(session: Session, source: ExportSource, uri: RepositoryName) -
             session.out.rows(from_first(first, waiting), DIFFERENCES)
             raise typer.Exit(DIFFERENT)
     document = {"type": "equal", "from": source, "commits": progress.done}
-    session.out.result(document, f"equal: {progress.done:,} commits of {source}")
+    session.out.result(document, f"equal: {counted(progress.done, 'commit')} of {source}")
 
 
 @verb(app, "nessie-export")
@@ -98,7 +99,8 @@ def nessie_export(
     with Progress(ProgressWork("exporting", unit="commits")) as progress:
         done = repository.export_nessie(target, directory=directory, progress=progress.advance)
     counts = {"branches": done.branches, "tags": done.tags, "commits": done.commits, "operations": done.operations}
-    text = ", ".join(f"{count:,} {what}" for what, count in counts.items())
+    words = zip(counts.values(), ("branch", "tag", "commit", "operation"), strict=True)
+    text = ", ".join(counted(count, noun) for count, noun in words)
     session.out.result({"uri": done.uri, **counts}, f"{done.uri}: exported {text}")
 
 
@@ -119,14 +121,17 @@ def _imported_document(done: NessieMigrated) -> Document:
 
 def _imported_summary(done: NessieMigrated) -> str:
     if done.dry_run:
-        return f"{done.repository}: would import {done.commits:,} commits ({done.earlier_commits:,} are there)"
-    parts = [f"{done.commits:,} commits", f"branches: {', '.join(done.branches)}"]
+        return (
+            f"{done.repository}: would import {counted(done.commits, 'commit')} "
+            f"({counted(done.earlier_commits, 'is', 'are')} there)"
+        )
+    parts = [counted(done.commits, "commit"), f"branches: {', '.join(done.branches)}"]
     if done.tags:
         parts.append(f"tags: {', '.join(done.tags)}")
     if done.renamed:
         parts.append(f"renamed: {', '.join(f'{name} to {new}' for name, new in done.renamed.items())}")
     if done.skipped_objects:
-        parts.append(f"left out: {done.skipped_objects:,} other objects")
+        parts.append(f"left out: {counted(done.skipped_objects, 'other object')}")
     if done.incomplete:
         parts.append(f"incomplete: run graveler migrate complete graveler://{done.repository}")
     return f"{done.repository}: imported {'; '.join(parts)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,11 @@ from graveler_core.cli.terminal import bytes_for_people
 from graveler_core.cli.uri import repository_uri, storage_uri
 from graveler_core.documents.upkeep import dumped_document, restored_document
 from graveler_core.errors import InvalidInput
+from graveler_core.model.counting import counted
+
+if TYPE_CHECKING:
+    from graveler_core.transfer.dump import Dumped
+    from graveler_core.transfer.restore import Restored
 
 DumpFile = Annotated[str, typer.Argument(metavar="FILE", help="A path, or a URI such as s3://bucket/flights.dump.")]
 
@@ -32,9 +37,8 @@ def dump(session: Session, uri: RepositoryUri, file: DumpFile) -> None:
     repository = session.repository(repository_uri(uri))
     with Progress(ProgressWork("dumping", 0, "steps")) as progress:
         dumped = repository.dump_refs(storage_uri(file), progress=progress.reach)
-    left = f"; staged changes on {dumped.dirty:,} branches are not in it" if dumped.dirty else ""
-    counts = f"{dumped.branches:,} branches, {dumped.tags:,} tags, {dumped.commits:,} commits"
-    text = f"dumped {counts} to {dumped.uri}, {bytes_for_people(dumped.size)}{left}"
+    left = f"; staged changes on {counted(dumped.dirty, 'branch')} are not in it" if dumped.dirty else ""
+    text = f"dumped {_counts(dumped)} to {dumped.uri}, {bytes_for_people(dumped.size)}{left}"
     session.out.result(dumped_document(dumped), text)
 
 
@@ -69,9 +73,12 @@ def restore(  # noqa: PLR0913 - the command line's own options
     repository = session.repository(target)
     with Progress(ProgressWork("restoring", 0)) as progress:
         restored = repository.restore_refs(source, progress=progress.reach)
-    counts = f"{restored.branches:,} branches, {restored.tags:,} tags, {restored.commits:,} commits"
-    session.out.result(restored_document(restored), f"restored {counts} into {target.repository}")
+    session.out.result(restored_document(restored), f"restored {_counts(restored)} into {target.repository}")
 
 
 def _is_there(session: Session, name: str) -> bool:
     return any(repository.id == name for repository in session.graveler.list_repositories(prefix=name))
+
+
+def _counts(done: Dumped | Restored) -> str:
+    return f"{counted(done.branches, 'branch')}, {counted(done.tags, 'tag')}, {counted(done.commits, 'commit')}"

@@ -22,6 +22,7 @@ from graveler_core.configuration import FOLDER
 from graveler_core.documents.values import Document
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.local.concurrent import concurrently
+from graveler_core.model.counting import counted
 from graveler_core.model.names import new_path_key
 
 if TYPE_CHECKING:
@@ -102,8 +103,7 @@ def put(
         for upload in concurrently(lambda each: _put_file(branch, each, progress), uploads):
             session.out.document(_document(upload.path, upload.size))
     where = Uri(target.repository, target.ref, uploads[0].path if len(uploads) == 1 else target.path)
-    files = "1 file" if len(uploads) == 1 else f"{len(uploads):,} files"
-    session.out.say(f"put {files}, {bytes_for_people(total)}, to {where}")
+    session.out.say(f"put {counted(len(uploads), 'file')}, {bytes_for_people(total)}, to {where}")
 
 
 def _put_file(branch: Branch, upload: FileUpload, progress: Progress) -> FileUpload:

@@ -15,6 +15,7 @@ from graveler_core.cli.uri import HERE, repository_uri
 from graveler_core.documents.upkeep import retention_document
 from graveler_core.documents.values import time_for_machines
 from graveler_core.errors import InvalidInput
+from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
     from graveler_core.model.retention import Days, RetentionRules
@@ -84,7 +85,7 @@ def _days(option: str, text: str) -> Days:
 def _rules(rules: RetentionRules) -> str:
     """Return all rules in one cell."""
     named = {**rules.branches, "all other branches": rules.days}
-    return ", ".join(f"{name}: {FOREVER if days is None else f'{days} days'}" for name, days in named.items())
+    return ", ".join(f"{name}: {FOREVER if days is None else counted(days, 'day')}" for name, days in named.items())
 
 
 VERSIONS: View[RetentionRules] = View(

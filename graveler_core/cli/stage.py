@@ -11,6 +11,7 @@ from graveler_core.cli.session import Session, verb
 from graveler_core.cli.uri import ref_uri
 from graveler_core.clusters import FilesOfRows
 from graveler_core.errors import InvalidInput
+from graveler_core.model.counting import counted
 
 app = typer.Typer()
 
@@ -38,4 +39,8 @@ def stage(
         raise InvalidInput("stage: needs --cluster, as in --cluster spark")
     target = ref_uri(uri)
     made = session.cluster.stage_files(session.branch(target), FilesOfRows(files, file_format, partitions))
-    session.result(made, f"staged {made['records']:,} records on {target.ref}, {made['removals']:,} of them removals")
+    session.result(
+        made,
+        f"staged {counted(made['records'], 'record')} on {target.ref}, {counted(made['removals'], 'removal')} "
+        "among them",
+    )

@@ -19,6 +19,7 @@ from graveler_core.documents.staging import compacted_document, history_document
 from graveler_core.documents.versions import branch_document
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.bounds import Bounds
+from graveler_core.model.counting import counted
 
 BranchPrefix = Annotated[str, typer.Argument(metavar="URI", help="graveler://repository/branch, or with /prefix")]
 
@@ -87,7 +88,10 @@ def compact(
     target, least = ref_uri(uri), span("--every", every)
     with session.working("compacting"):
         made = session.branch(target).compact(every=least)
-    what = f"{made.records:,} records of {made.layers:,} layers, {made.tombstones:,} of them tombstones"
+    what = (
+        f"{counted(made.records, 'record')} of {counted(made.layers, 'layer')}, "
+        f"{counted(made.tombstones, 'tombstone')} among them"
+    )
     session.result(compacted_document(made), f"compacted branch {target.ref}: {what}")
 
 

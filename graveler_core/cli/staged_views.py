@@ -10,6 +10,7 @@ from graveler_core.cli.spans import span_for_people
 from graveler_core.cli.terminal import SHORT_ID, time_for_people
 from graveler_core.documents.staging import layer_document, staged_document, thresholds_document
 from graveler_core.documents.values import span_for_machines
+from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
     from graveler_core.engine.staging.pressure import BranchPressure
@@ -25,7 +26,10 @@ def branch_lines(found: BranchPressure, history: CompactionHistory) -> Iterator[
     load = found.load
     yield f"branch {found.branch.id} at {found.branch.commit_id[:SHORT_ID]}"
     if load.staged or load.layers:
-        what = f"{load.staged:,} records, {load.tombstones:,} of them tombstones, in {load.layers:,} sealed layers"
+        what = (
+            f"{counted(load.staged, 'record')}, {counted(load.tombstones, 'tombstone')} among them, in "
+            f"{counted(load.layers, 'sealed layer')}"
+        )
         yield f"staged {what}, for {span_for_people(load.age)}: pressure {found.pressure.value:.2f}"
     for reason in found.pressure.reasons:
         yield f"to be compacted: {reason}"
@@ -34,7 +38,7 @@ def branch_lines(found: BranchPressure, history: CompactionHistory) -> Iterator[
 
 
 def _run_summary(run: CompactionRun) -> str:
-    what = f", {run.records:,} records of {run.layers:,} layers" if run.layers else ""
+    what = f", {counted(run.records, 'record')} of {counted(run.layers, 'layer')}" if run.layers else ""
     return f"{run.outcome.value}{what}"
 
 

@@ -17,6 +17,7 @@ from graveler_core.cli.uri import HERE, repository_uri, storage_uri
 from graveler_core.cli.views import FINDINGS
 from graveler_core.documents.upkeep import collected_document, swept_document
 from graveler_core.errors import InvalidInput
+from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
     from graveler_core.facade.repository import Repository
@@ -87,7 +88,7 @@ def fsck(  # noqa: PLR0913 - the command line's own options
 def _repair_indexes(session: Session, repository: Repository) -> None:
     with session.working("repairing"):
         repairs = repository.repair_indexes()
-    session.out.result(asdict(repairs), f"repaired {len(repairs.repaired):,} of {repairs.examined:,} commits")
+    session.out.result(asdict(repairs), f"repaired {len(repairs.repaired):,} of {counted(repairs.examined, 'commit')}")
     for commit in repairs.repaired:
         session.out.say(f"repaired {commit}")
     for left in repairs.unrepaired:
@@ -170,20 +171,21 @@ def gc(  # noqa: PLR0913 - the command line's own options
         return _show_collected(session, done)
     with session.working("collecting"):
         swept = repository.sweep(grace=kept, dry_run=dry_run, limit=limit, alone=alone, uploads=uploads)
-    what = f"{swept.blobs:,} files and {swept.objects:,} objects, {bytes_for_people(swept.size)}"
-    left = f"; left {swept.young:,} that are too young" if swept.young else ""
+    what = f"{counted(swept.blobs, 'file')} and {counted(swept.objects, 'object')}, {bytes_for_people(swept.size)}"
+    left = f"; left {counted(swept.young, 'that is', 'that are')} too young" if swept.young else ""
     rest = f"; {swept.rest:,} to go" if swept.rest else ""
     session.out.result(swept_document(swept), f"{'would delete' if dry_run else 'deleted'} {what}{left}{rest}")
 
 
 def _show_collected(session: Session, done: Collected) -> None:
-    deleted = f"{done.deleted:,} objects, {bytes_for_people(done.deleted_size)}"
+    deleted = f"{counted(done.deleted, 'object')}, {bytes_for_people(done.deleted_size)}"
     session.result(collected_document(done), f"{'would delete' if done.dry_run else 'deleted'} {deleted}")
-    condemned = f"{done.condemned:,} objects, {bytes_for_people(done.condemned_size)}"
+    condemned = f"{counted(done.condemned, 'object')}, {bytes_for_people(done.condemned_size)}"
     session.out.say(f"{'would condemn' if done.dry_run else 'condemned'} {condemned}")
     if done.expired or done.expiring or done.revived:
         expired = (
-            f"{done.expired:,} expired, {done.expiring:,} are about to expire, {done.revived:,} are kept after all"
+            f"{done.expired:,} expired, {counted(done.expiring, 'is', 'are')} about to expire, "
+            f"{counted(done.revived, 'is', 'are')} kept after all"
         )
         held = bytes_for_people(done.deleted_expired_size + done.condemned_expired_size)
         session.out.say(f"commits: {expired}; only they held {held} of this")
@@ -194,11 +196,17 @@ def _show_collected(session: Session, done: Collected) -> None:
     for file in done.files:
         session.out.say(f"deleted objects are listed in {file}")
     if done.spared:
-        session.out.say(f"spared {done.spared:,} condemned objects that are named again")
+        session.out.say(
+            f"spared {counted(done.spared, 'condemned object that is', 'condemned objects that are')} named again"
+        )
     if done.due is not None:
-        waiting = f"{done.waiting:,} objects, {bytes_for_people(done.waiting_size)}"
+        waiting = f"{counted(done.waiting, 'object')}, {bytes_for_people(done.waiting_size)}"
         session.out.say(f"waiting until {time_for_people(done.due)}: {waiting}")
     for uri in done.waiting_files:
         session.out.say(f"waiting objects are listed in {uri}")
-    kept = f"kept {done.named:,} objects that are named, {bytes_for_people(done.named_size)}"
-    session.out.say(f"{kept}; {done.young:,} that are too young; {done.uploading:,} of uploads in progress")
+    kept = (
+        f"kept {counted(done.named, 'object that is', 'objects that are')} named, {bytes_for_people(done.named_size)}"
+    )
+    session.out.say(
+        f"{kept}; {counted(done.young, 'that is', 'that are')} too young; {done.uploading:,} of uploads in progress"
+    )

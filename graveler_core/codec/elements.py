@@ -29,6 +29,7 @@ from graveler_core.codec.record_format import VERSION as RECORD_VERSION
 from graveler_core.codec.tail import CONTENT_ID_BYTES, present_bit
 from graveler_core.codec.varint import decode_varint, encode_varint
 from graveler_core.errors import CorruptData, InvalidInput
+from graveler_core.model.counting import counted
 
 VERSION = 1
 RESTART_EVERY = 16
@@ -194,7 +195,7 @@ def _frame(data: bytes, name: str) -> _Frame:
         raise whole.corrupt("are cut off or malformed") from e
     end = len(data) - _OFFSET.size * -(-count // RESTART_EVERY)
     if end < start:
-        raise whole.corrupt(f"are {count}, too many for {len(data)} bytes")
+        raise whole.corrupt(f"are {count}, too many for {counted(len(data), 'byte')}")
     return _Frame(data, name, count, start, end)
 
 

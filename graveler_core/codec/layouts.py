@@ -21,6 +21,7 @@ from graveler_core.codec.content_hash import DIGEST_BYTES
 from graveler_core.codec.varint import decode_varint, encode_varint
 from graveler_core.errors import CorruptData
 from graveler_core.model import past
+from graveler_core.model.counting import counted
 from graveler_core.model.entities import Layout, Superseded
 from graveler_core.model.ids import MetarangeId, ObjectId
 from graveler_core.model.index import Index, Run, RunLocation
@@ -66,7 +67,7 @@ def decode_layout(data: bytes, name: str) -> Layout:
             replaced, at = _index(data, at + _SINCE.size)
             superseded.append(Superseded(index=replaced, since=past.moment(since)))
         if at != len(data):
-            raise ValueError(f"ends at {at}, has {len(data)} bytes")
+            raise ValueError(f"ends at {at}, has {counted(len(data), 'byte')}")
     except (LookupError, ValueError, OverflowError, struct.error) as e:
         raise CorruptData(f"{name}: is malformed: {e}", name=name) from e
     return Layout(index=index, superseded=tuple(superseded))

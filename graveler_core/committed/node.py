@@ -21,6 +21,7 @@ import numpy as np
 
 from graveler_core.codec.content_hash import DIGEST_BYTES, hex_id
 from graveler_core.errors import CorruptData, Kind
+from graveler_core.model.counting import counted
 
 VERSION = 1
 MAX_SIZE = (1 << 63) - 1
@@ -99,13 +100,13 @@ def decode(data: bytes, id: str) -> Node:
     if hex_id(data) != id:
         raise _corrupt(id, "its content has another hash")
     if len(data) < _HEAD.size:
-        raise _corrupt(id, f"has only {len(data)} bytes")
+        raise _corrupt(id, f"has only {counted(len(data), 'byte')}")
     version, level, count = _HEAD.unpack_from(data)
     if version != VERSION:
         raise _corrupt(id, f"has format version {version}, known is {VERSION}")
     start = _HEAD.size + count * _ROW_BYTES
     if start > len(data):
-        raise _corrupt(id, f"is cut short at {len(data)} bytes")
+        raise _corrupt(id, f"is cut short at {counted(len(data), 'byte')}")
     min_lengths, max_lengths, counts, sizes = _numbers(data, count)
     if start + sum(min_lengths) + sum(max_lengths) != len(data):
         raise _corrupt(id, "keys and lengths disagree")

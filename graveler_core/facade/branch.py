@@ -131,7 +131,8 @@ class Branch(DirectUploads, PartStaging):
         with its modification time and address.
 
         Args:
-            message: Message of the commit.
+            message: Message of the commit. It may be empty; the command line refuses that without
+            `--allow-empty-message`.
             committer: Name of the committer. With access control the caller's user name, unless the caller may set
             another one.
             metadata: Metadata of the commit, as text by key.

@@ -220,7 +220,7 @@ class Merging(Handle):
             NotFound: the ref does not name a commit, or the branch does not exist.
         """
         draft = Draft(message, committer, metadata or {}, idempotency_key=idempotency_key)
-        return self._replay(onto, Replay([commit], mainline=mainline), draft)
+        return self._replay(onto, Replay([commit], mainline=mainline, verb="cherry-pick"), draft)
 
     @operation("transplant", needs.branch(Action.CREATE_COMMIT, named="onto"), replayed("commits"), branch="onto")
     def transplant(
@@ -284,7 +284,7 @@ class Merging(Handle):
             NoChanges: undoing the commit changes nothing here.
             NotFound: the ref does not name a commit, or the branch does not exist.
         """
-        replay = Replay([commit], mainline=mainline, backwards=True)
+        replay = Replay([commit], mainline=mainline, verb="revert")
         return self._replay(onto, replay, Draft(message, committer, metadata or {}, allow_empty, idempotency_key))
 
     def _replay(self, onto: str, replay: Replay, draft: Draft) -> CommitRecord:

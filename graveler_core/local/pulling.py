@@ -16,6 +16,7 @@ from graveler_core.local.placing import place, remove
 from graveler_core.local.scanning import DirectoryScan, LocalChange, Skipped, Stamp
 from graveler_core.local.workspace import Workspace, opened
 from graveler_core.model.changes import ChangeKind
+from graveler_core.model.counting import counted
 
 Side: TypeAlias = Literal["ours", "theirs"]
 Progress: TypeAlias = Callable[[int], object]
@@ -160,7 +161,8 @@ def conflicting(root: Path, compared: Comparison) -> Conflict:
     """Return the error that names the conflicts of a directory."""
     paths = sorted(compared.conflicts)
     return Conflict(
-        f"directory {str(root)!r}: {len(paths):,} files were changed here and in the repository, the first is "
+        f"directory {str(root)!r}: {counted(len(paths), 'file was', 'files were')} changed here and in the "
+        "repository, the first is "
         f"{paths[0]!r}; graveler local pull with --ours or --theirs takes one side",
         kind=Kind.LocalConflict,
         paths=paths,

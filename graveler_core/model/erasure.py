@@ -15,6 +15,7 @@ from pydantic import Field
 
 from graveler_core.errors import InvalidInput, Kind, LimitExceeded
 from graveler_core.model.commit_texts import require_texts
+from graveler_core.model.counting import counted
 from graveler_core.model.entities import Record
 from graveler_core.model.ids import Nonce
 from graveler_core.model.key_intervals import prefix_end
@@ -56,7 +57,8 @@ class ErasureRule:
         size = len(json.dumps(self.paths, ensure_ascii=False).encode())
         if size > MAX_PATHS_BYTES:
             raise LimitExceeded(
-                f"erase: {len(keys):,} paths take {size:,} bytes; the maximum is {MAX_PATHS_BYTES:,}; erase a "
+                f"erase: {counted(len(keys), 'path takes', 'paths take')} {size:,} bytes; the maximum is "
+                f"{MAX_PATHS_BYTES:,}; erase a "
                 "prefix, or several groups of paths one after the other",
                 kind=Kind.TooManyItems,
                 size=size,
@@ -83,7 +85,7 @@ class ErasureRule:
     def __str__(self) -> str:
         if self.prefix:
             return f"prefix {self.prefix!r}"
-        return f"path {self.paths[0]!r}" if len(self.paths) == 1 else f"{len(self.paths)} paths"
+        return f"path {self.paths[0]!r}" if len(self.paths) == 1 else counted(len(self.paths), "path")
 
 
 def erasure_rule(paths: Iterable[str] | None, prefix: str | None) -> ErasureRule:

@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from pydantic import BaseModel, ConfigDict, Field
 
 from graveler_core.errors import InvalidInput, Kind
+from graveler_core.model.counting import counted
 from graveler_core.model.entities import Record
 from graveler_core.model.ids import BranchId, Nonce
 from graveler_core.model.limit import require_limit
@@ -105,4 +106,4 @@ def _require_days(name: str, days: Days) -> None:
 
 
 def _duration(days: Days) -> str:
-    return "for ever" if days is None else f"{days} day{'' if days == 1 else 's'}"
+    return "for ever" if days is None else counted(days, "day")

@@ -18,6 +18,7 @@ from itertools import repeat
 
 from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.kv.store import Store
+from graveler_core.model.counting import counted
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import BranchId, CommitId, TagId
 from graveler_core.model.names import is_ref_name, proposed_ref
@@ -164,7 +165,7 @@ def _step(parents: ReadParents, expression: Expression, at: CommitId, sign: str,
         above = parents(at)
         if hop >= len(above):
             raise NotFound(
-                f"ref {expression.text!r}: commit {at[:12]} has {len(above)} parents",
+                f"ref {expression.text!r}: commit {at[:12]} has {counted(len(above), 'parent')}",
                 kind=Kind.RefNotFound,
                 ref=expression.text,
             )

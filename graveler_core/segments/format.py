@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from graveler_core.errors import CorruptData, Kind
+from graveler_core.model.counting import counted
 
 _LONGEST_LIST = 1_000_000
 """Maximum number of elements of a list in a footer: pyarrow's own limit."""
@@ -127,7 +128,7 @@ def _open(data: Any) -> pq.ParquetFile:
     file = pq.ParquetFile(pa.BufferReader(source), page_checksum_verification=True, thrift_container_size_limit=longest)
     footer = file.metadata
     if footer.num_rows != sum(footer.row_group(group).num_rows for group in range(footer.num_row_groups)):
-        raise ValueError(f"its row groups do not have {footer.num_rows} rows")
+        raise ValueError(f"its row groups do not have {counted(footer.num_rows, 'row')}")
     return file
 
 

@@ -22,6 +22,7 @@ from graveler_core.blobs.port import Blobs
 from graveler_core.codec.columns import SLICE_ROWS, slices
 from graveler_core.codec.records import decode, encode
 from graveler_core.errors import CorruptData, Kind, NotFound
+from graveler_core.model.counting import counted
 from graveler_core.model.entities import Record
 from graveler_core.model.entry import RECORD_SCHEMA
 from graveler_core.model.ids import LayerId
@@ -170,7 +171,9 @@ def read_piece(blobs: Blobs, layer: LayerId, piece: Piece, cache: Cache | None =
         return held
     table = decode_segment(_read(blobs, layer, piece.name), RECORD_SCHEMA, where)
     if table.num_rows != piece.count:
-        raise CorruptData(f"{where}: has {table.num_rows} records, but the manifest says {piece.count}", name=where)
+        raise CorruptData(
+            f"{where}: has {counted(table.num_rows, 'record')}, but the manifest says {piece.count}", name=where
+        )
     if cache is not None:
         cache.put(where, table, table.nbytes)
     return table

@@ -76,7 +76,7 @@ def test_the_command_that_a_refused_creation_names_works_now(flights: Cli) -> No
     left = flights(*shlex.split(removes), "--yes").out
     assert left.startswith("removed nothing; left 1 that a process may still write to")
     assert "--alone" in left
-    assert flights(*shlex.split(removes), "--alone", "--yes").out.startswith("removed 1 repositories")
+    assert flights(*shlex.split(removes), "--alone", "--yes").out.startswith("removed 1 repository")
     assert flights("repo", "create", REPOSITORY, "--adopt").code == 0
 
 
@@ -160,7 +160,7 @@ def test_only_the_repository_at_hand_is_emptied(flights: Cli) -> None:
     (earlier,) = flights("repo", "list", "--deleted", "--json").documents
     flights("repo", "create", REPOSITORY, "--storage-namespace", (Path.cwd() / "other").as_uri())
     ran = flights("repo", "delete", REPOSITORY, "--yes", "--wait", "--alone")
-    assert ran.out.startswith("deleted repository flights; removed 1 repositories")
+    assert ran.out.startswith("deleted repository flights; removed 1 repository")
     (left,) = flights("repo", "list", "--deleted", "--json").documents
     assert left["uid"] == earlier["uid"]
     assert flights("repo", "undelete", REPOSITORY).code == 0
@@ -177,6 +177,6 @@ def test_waiting_ends_when_nobody_can_write_any_more(flights: Cli, monkeypatch: 
         # Only there: threads of other tests may wait as well.
         monkeypatch.setattr(deleted, "time", SimpleNamespace(sleep=sleep))
         ran = flights("repo", "delete", REPOSITORY, "--yes", "--wait")
-    assert ran.out.startswith("deleted repository flights; removed 1 repositories")
+    assert ran.out.startswith("deleted repository flights; removed 1 repository")
     assert "left" not in ran.out
     assert sum(slept) == 600

@@ -38,7 +38,7 @@ def test_a_compaction(flights: Cli) -> None:
     assert paths(flights, MAIN) == ["raw/feb.csv", "raw/jan.csv", "raw/mar.csv"]
     assert [row["path"] for row in flights("status", MAIN, "--json").documents[1:]] == ["raw/mar.csv", "readme"]
     put(flights, "raw/apr.csv", b"april")
-    assert flights("compact", MAIN).out == "compacted branch main: 1 records of 1 layers, 0 of them tombstones\n"
+    assert flights("compact", MAIN).out == "compacted branch main: 1 record of 1 layer, 0 tombstones among them\n"
 
 
 def test_a_compaction_that_gives_way(flights: Cli) -> None:
@@ -73,7 +73,7 @@ def test_status_of_a_branch_tells_what_is_staged_and_what_compactions_did(flight
     assert document["thresholds"] == {"tombstones": 10_000, "layers": 20, "staged": 250_000, "age": 86_400.0}
     assert document["compactions"] == {"outcomes": {}, "seconds": 0.0, "recent": []}
     told = flights("status", MAIN, "-n", "0").out.splitlines()
-    assert told[1].startswith("staged 12,000 records, 12,000 of them tombstones, in 1 sealed layers, for 0:")
+    assert told[1].startswith("staged 12,000 records, 12,000 tombstones among them, in 1 sealed layer, for 0:")
     assert told[2] == "to be compacted: 12,000 tombstones of 10,000"
 
     flights("compact", MAIN)
@@ -83,7 +83,7 @@ def test_status_of_a_branch_tells_what_is_staged_and_what_compactions_did(flight
     assert after[0]["compactions"]["outcomes"] == {"compacted": 1}
     (run,) = after[0]["compactions"]["recent"]
     assert (run["outcome"], run["layers"], run["records"], run["tombstones"]) == ("compacted", 1, 12_000, 12_000)
-    assert ": compacted, 12,000 records of 1 layers in " in flights("status", MAIN).out
+    assert ": compacted, 12,000 records of 1 layer in " in flights("status", MAIN).out
 
 
 def test_status_of_a_repository_and_of_all(flights: Cli) -> None:

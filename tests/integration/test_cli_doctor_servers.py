@@ -69,7 +69,7 @@ def test_a_table_with_replicas(cli: Cli, dynamodb_url: str, monkeypatch: pytest.
 
     monkeypatch.setattr(dynamodb, "described", replicated)
     row = ill(cli, Ailment.STORE_NOT_CONSISTENT, "--store", dynamodb_url)
-    assert "1 other regions" in row["what"]
+    assert "other regions: 1" in row["what"]
     monkeypatch.setattr(dynamodb, "described", dynamodb_description.described)
     gone(cli, Ailment.STORE_NOT_CONSISTENT, "--store", dynamodb_url)
 

@@ -13,7 +13,7 @@ def test_an_erasure(flights: Cli) -> None:
     flights("commit", MAIN, "-m", "personal")
     refused(flights("erase", REPOSITORY, "--prefix", "users/17/", *WHY), "prefix 'users/17/'", "--yes")
     would = flights("erase", REPOSITORY, "--prefix", "users/17/", *WHY, "--dry-run")
-    assert would.out.splitlines()[0] == "would erase 1 objects, 8 B"
+    assert would.out.splitlines()[0] == "would erase 1 object, 8 B"
     (done,) = flights("erase", REPOSITORY, "--prefix", "users/17/", *WHY, "--yes", "--json").documents
     assert (done["objects"], done["size"], done["naming"], done["dry_run"]) == (1, 8, 1, False)
     assert [commit["branch"] for commit in done["commits"]] == ["main"]

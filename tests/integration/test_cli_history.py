@@ -22,6 +22,14 @@ def test_a_commit_and_its_log(flights: Cli) -> None:
     assert [(row[0], row[2], row[3]) for row in rows] == [(made["id"], "grace", "March")]
 
 
+def test_a_message_without_text_is_refused_unless_asked_for(flights: Cli) -> None:
+    put(flights, "raw/mar.csv", b"march")
+    for message in ("", " \n"):
+        refused(flights("commit", "graveler://flights/main", "-m", message), "--allow-empty-message")
+    made = flights("commit", "graveler://flights/main", "-m", "", "--allow-empty-message", "--json").documents[0]
+    assert made["message"] == ""
+
+
 @pytest.fixture
 def diverged(flights: Cli) -> Cli:
     """A branch with two commits of its own, and another commit on main."""

@@ -51,14 +51,14 @@ def test_a_directory_and_again(flights: Cli, raw: Path) -> None:
 
 def test_some_of_it(flights: Cli, raw: Path, here: Path) -> None:
     ran = flights("import", "raw", "graveler://flights/main/a", "--include", "**.csv", "--exclude", "*/jan*")
-    assert "imported 1 objects" in ran.out
+    assert "imported 1 object" in ran.out
     assert ran.out.endswith("; skipped 2 unmatched\n")
     assert flights("import", "raw/notes", "graveler://flights/main/b/", "--object").code == 0
     assert flights("import", "raw/notes", "graveler://flights/main/b/renamed", "--object").code == 0
     keys = [str(raw / "2024" / "feb.csv")[1:], str(raw / "notes")[1:], "other/x"]
     pq.write_table(pa.table({"key": keys, "size": [2, 3, 9]}), here / "inventory.parquet")
     ran = flights("import", "raw/2024", "graveler://flights/main/c", "--inventory", "inventory.parquet")
-    assert "imported 1 objects, 2 B" in ran.out
+    assert "imported 1 object, 2 B" in ran.out
     assert flights("cat", "graveler://flights/main/c/feb.csv").out == "22"
     assert [path for path in paths(flights, "graveler://flights/main/") if path[1] == "/"] == [
         "a/2024/feb.csv",
@@ -80,5 +80,5 @@ def test_what_is_refused(flights: Cli, raw: Path) -> None:
     assert flights("import", "raw", "graveler://flights/main", "--mode", "other").code == 2
     (raw / "back\\slash").write_bytes(b"")
     ran = flights("import", "raw", "graveler://flights/main")
-    refused(ran, "1 keys are no valid paths", "skip_invalid")
+    refused(ran, "1 key is no valid path", "--skip-invalid (skip_invalid=True)")
     assert "backslash" in ran.out

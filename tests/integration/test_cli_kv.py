@@ -37,7 +37,7 @@ def test_a_copy(flights: Cli) -> None:
 
 def test_what_it_says(flights: Cli) -> None:
     ran = flights("kv", "copy", HERE, THERE, "-n")
-    assert ran.out.startswith("would copy 1 repositories, ")
+    assert ran.out.startswith("would copy 1 repository, ")
     assert ran.out.endswith(f" to {THERE}\n")
     assert flights("kv", "copy", HERE, THERE).out == ran.out.replace("would copy", "copied and compared")
 

@@ -55,6 +55,7 @@ def test_clone_change_commit(flights: Cli, work: Path, monkeypatch: pytest.Monke
     assert ran.documents[-1]["directory"] == str(work)
     assert ran.documents[-1]["commit"] == ran.documents[-1]["head"]
 
+    refused(flights("local", "commit", "work", "-m", ""), "--allow-empty-message")
     monkeypatch.chdir(work / "new")  # the directory is found from below
     [made] = flights("local", "commit", "-m", "mine", "--meta", "by=hand", "--json").documents
     assert (made["message"], made["committer"], made["metadata"]["by"]) == ("mine", "ada", "hand")

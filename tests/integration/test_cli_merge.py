@@ -107,7 +107,7 @@ def test_a_prefix_that_changed_refuses_the_merge(apart: Cli, dry: bool) -> None:
 
 def test_a_dry_run_ends_as_the_merge_would(apart: Cli) -> None:
     dry = (*WORDS, "--dry-run")
-    refused(apart(*dry), "both sides changed 1 paths")
+    refused(apart(*dry), "both sides changed 1 path,")
     given = (*dry, "--strategy", "source")
     assert apart(*given).code == 0
     apart("check", "require", "graveler://flights/main", "rows", "keys")

@@ -43,10 +43,10 @@ def test_all_of_it(cli: Cli, source: str) -> None:
     assert (ran.code, ran.lines) == (1, [["flights", "repository", "flights", "missing", ""]])
     ran = cli("migrate", "run", source, "-n")
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out == "flights: would migrate 1 branches, 0 tags, 1 commits, 2 staged records\n"
+    assert ran.out == "flights: would migrate 1 branch, 0 tags, 1 commit, 2 staged records\n"
     assert cli("migrate", "compare", source).code == 1
     ran = cli("migrate", "run", source, "--repository", "flights")
-    assert ran.out == "flights: migrated 1 branches, 0 tags, 1 commits, 2 staged records\n"
+    assert ran.out == "flights: migrated 1 branch, 0 tags, 1 commit, 2 staged records\n"
     assert cli("migrate", "run", source).out == "flights: already there\n"
     assert cli("migrate", "compare", source).out == "equal: 4 rows of sqlite:///source.db\n"
     assert cli("migrate", "verify", source).out.startswith("equal: ")
@@ -75,7 +75,7 @@ def test_documents(cli: Cli, source: str, here: Path) -> None:
     assert (row["type"], row["table"], row["id"]) == ("broken row", "graveler_tags", "a/b")
     assert row["rule"].startswith("tag name 'a/b': must be")
     ran = cli("migrate", "run", source)
-    assert ran.out.splitlines()[0] == "flights: broken: 1 rows are broken, so the repository was not migrated"
+    assert ran.out.splitlines()[0] == "flights: broken: 1 row is broken, so the repository was not migrated"
     with opened(f"sqlite:///{here}/source.db") as connection:
         connection.exec_driver_sql("UPDATE graveler_tags SET id = 'ab'")
     (outcome,) = cli("migrate", "run", source, "--json").documents
@@ -123,7 +123,7 @@ def test_a_migration_that_is_given_up(cli: Cli, source: str, here: Path, monkeyp
     assert "delete the repository, clean up, and migrate again" in ran.out
     ran = cli("repo", "delete", "graveler://flights", "--yes", "--wait", "--alone")
     assert (ran.code, ran.err) == (0, "")
-    assert cli("migrate", "run", source).out == "flights: migrated 1 branches, 1 tags, 1 commits, 2 staged records\n"
+    assert cli("migrate", "run", source).out == "flights: migrated 1 branch, 1 tag, 1 commit, 2 staged records\n"
 
 
 def test_refusals(cli: Cli, source: str) -> None:

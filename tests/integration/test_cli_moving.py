@@ -22,7 +22,7 @@ def test_there_and_back(flights: Cli, here: Path) -> None:
     (here / ".graveler" / "data" / "flights").rename(copied)
     refused(flights("restore", "graveler://copy", "flights.dump", "--create"), "adopt")
     assert flights("restore", "graveler://copy", "flights.dump", "--create", "--adopt") == Ran(
-        0, "restored 1 branches, 1 tags, 2 commits into copy\n", ""
+        0, "restored 1 branch, 1 tag, 2 commits into copy\n", ""
     )
     assert flights("log", "graveler://copy/main", "--json").documents[0]["id"] == log["id"]
     assert paths(flights, "graveler://copy/main") == ["raw/feb.csv", "raw/jan.csv", "readme"]
@@ -35,10 +35,10 @@ def test_there_and_back(flights: Cli, here: Path) -> None:
 def test_what_a_dump_says(flights: Cli, here: Path) -> None:
     ran = flights("dump", "graveler://flights", "x.dump")
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out.startswith(f"dumped 1 branches, 0 tags, 2 commits to {(here / 'x.dump').as_uri()}, ")
+    assert ran.out.startswith(f"dumped 1 branch, 0 tags, 2 commits to {(here / 'x.dump').as_uri()}, ")
     assert "staged" not in ran.out
     put(flights, "staged", b"x")
-    assert "staged changes on 1 branches are not in it" in flights("dump", "graveler://flights", "y.dump").out
+    assert "staged changes on 1 branch are not in it" in flights("dump", "graveler://flights", "y.dump").out
 
 
 def test_what_is_refused(flights: Cli, here: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_namespace_in_memory_is_accepted_when_asked(flights: Cli) -> None:
     flights("dump", "graveler://flights", "flights.dump")
     restore = ("restore", "graveler://copy", "flights.dump", "--create", "--storage-namespace", "memory://copy")
     refused(flights(*restore), "--ephemeral")
-    assert flights(*restore, "--ephemeral").out == "restored 1 branches, 0 tags, 2 commits into copy\n"
+    assert flights(*restore, "--ephemeral").out == "restored 1 branch, 0 tags, 2 commits into copy\n"
 
 
 def test_a_dump_that_cannot_be_restored_leaves_no_repository(flights: Cli, here: Path) -> None:

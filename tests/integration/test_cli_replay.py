@@ -56,6 +56,11 @@ def test_conflicts_are_listed_and_nothing_changes(two_commits: Cli) -> None:
     ran = two_commits("cherry-pick", f"{MAIN}~1", "dev", "--json")
     assert ran.code == 1
     assert [row["path"] for row in ran.documents if row["type"] == "conflict"] == ["README"]
+    refused(ran, "cherry-pick of commit ", ": branch 'dev' has other changes of 1 path, the first is 'README'")
+    undone = two_commits("revert", f"{MAIN}~1", "dev")
+    refused(undone, "revert of commit ", ": branch 'dev' has other changes of 1 path, the first is 'README'")
+    both = two_commits("transplant", "graveler://flights", "dev", "main~1", "main")
+    refused(both, "transplant of commit ", "choose a strategy, or change the branch")
     assert messages(two_commits, DEV) == before
 
 

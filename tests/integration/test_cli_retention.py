@@ -65,7 +65,7 @@ def test_commits_expire(flights: Cli, here: Path) -> None:
     assert flights("retention", "set", REPOSITORY, "--days", "0").code == 0
     assert flights("log", MAIN, "--json").documents[1]["expired"] is None
     done = flights("gc", "--yes", REPOSITORY, "--data", *now)
-    assert "deleted 1 objects, 3 B" in done.out
+    assert "deleted 1 object, 3 B" in done.out
     assert "commits: " in done.out
     head, old, *_ = flights("log", MAIN, "--json").documents
     assert (head["expired"], old["expired"]["rule"], old["expired"]["final"]) == (None, "default rule: 0 days", True)

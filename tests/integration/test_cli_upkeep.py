@@ -132,7 +132,7 @@ def test_a_collection(flights: Cli, here: Path) -> None:
     left.write_bytes(b"left over")
     os.utime(left, (0, 0))
     ran = flights("gc", "graveler://flights", "--dry-run")
-    assert ran == Ran(0, "would delete 1 files and 0 objects, 9 B\n", "")
+    assert ran == Ran(0, "would delete 1 file and 0 objects, 9 B\n", "")
     assert left.exists()
     (document,) = flights("gc", "--yes", "graveler://flights", "--grace", "36h", "--uploads", "--json").documents
     assert document == {
@@ -170,7 +170,7 @@ def test_a_collection_of_content(flights: Cli, here: Path) -> None:
     assert collected() == Ran(0, "deleted 0 objects, 0 B\ncondemned 0 objects, 0 B\n" + kept, "")
     now = ("--grace", "0s", "--alone")
     would = collected(*now, "--dry-run")
-    assert would.out.startswith("would delete 0 objects, 0 B\nwould condemn 1 objects, 4 B\n")
+    assert would.out.startswith("would delete 0 objects, 0 B\nwould condemn 1 object, 4 B\n")
     (document,) = collected(*now, "--json").documents
     assert (document["condemned"], document["deleted"], document["deleted_size"], document["due"]) == (1, 1, 4, None)
     (uri,) = document["files"]
@@ -186,7 +186,7 @@ def test_content_that_waits(flights: Cli, here: Path) -> None:
     for file in (here / ".graveler" / "data" / "flights" / "data").iterdir():
         os.utime(file, (0, 0))
     ran = flights("gc", "--yes", "graveler://flights", "--data")
-    assert ran.out.startswith("deleted 0 objects, 0 B\ncondemned 1 objects, 4 B\nwaiting until ")
+    assert ran.out.startswith("deleted 0 objects, 0 B\ncondemned 1 object, 4 B\nwaiting until ")
     (document,) = flights("gc", "--yes", "graveler://flights", "--data", "--json").documents
     assert (document["waiting"], document["waiting_size"], document["condemned"]) == (1, 4, 0)
     assert f"waiting objects are listed in {document['waiting_files'][0]}\n" in ran.out

@@ -19,6 +19,7 @@ from graveler.server.s3.refusals import S3Refusal, invalid_argument
 from graveler.server.s3.request import S3Request
 from graveler.server.s3.signature import UNSIGNED_PAYLOAD
 from graveler_core.codec.blocks import blocks
+from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
     from hashlib import _Hash
@@ -133,7 +134,7 @@ class UploadBody:
             raise S3Refusal(
                 400,
                 "IncompleteBody",
-                f"the content has {size} bytes, its header says {self._length}; nothing is stored",
+                f"the content has {counted(size, 'byte')}, its header says {self._length}; nothing is stored",
             )
         md5, given = self._hashing.md5(), self._request.header("content-md5")
         if given is not None:

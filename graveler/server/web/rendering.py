@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse, Response
 
 from graveler.server.web.links import link
+from graveler_core.model.counting import counted
 
 POLICY: Final = (
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -56,7 +57,7 @@ def size_text(size: int | None) -> str:
     amount, unit = float(size), 0
     while amount >= 1024 and unit < len(_UNITS) - 1:
         amount, unit = amount / 1024, unit + 1
-    return f"{size:,} bytes" if not unit else f"{amount:,.1f} {_UNITS[unit]}"
+    return counted(size, "byte") if not unit else f"{amount:,.1f} {_UNITS[unit]}"
 
 
 def time_text(time: datetime | None) -> str:

@@ -8,6 +8,7 @@ from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.layer import Layer, aged
 from graveler_core.committed.trees import address
 from graveler_core.errors import CorruptData, Kind, NotFound
+from graveler_core.model.counting import counted
 from graveler_core.model.entry import RECORD_SCHEMA
 from graveler_core.model.ids import ObjectId
 from graveler_core.model.index import Index, Run, RunLocation
@@ -68,7 +69,7 @@ def read_run(indexes: Indexes, run: Run) -> Layer:
     if found is None:
         found = _read(indexes, run)
         if len(found) != run.elements:
-            what = f"run {run.id}: holds {len(found)} elements, not {run.elements}"
+            what = f"run {run.id}: holds {counted(len(found), 'element')}, not {run.elements}"
             raise CorruptData(what, kind=Kind.CorruptObject, object=run.id)
         _hold(indexes, run.id, found)
     return found

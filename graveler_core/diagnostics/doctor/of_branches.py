@@ -17,6 +17,7 @@ from graveler_core.engine.staging import pressure
 from graveler_core.errors import CorruptData, GravelerError
 from graveler_core.gc.sweep import GRACE
 from graveler_core.model.compaction import CompactionSettings
+from graveler_core.model.counting import counted
 from graveler_core.model.entities import BranchRecord, Cleanup, RepositoryRecord
 from graveler_core.model.ids import BranchId
 from graveler_core.model.layers import MAX_LAYERS
@@ -86,7 +87,10 @@ def _layers_left(of: Examination, repo: RepositoryRecord) -> None:
         if of.now - cleanup.since >= old and not _listed(of, repo, cleanup, known):
             left += 1
     if left:
-        what = f"{left:,} staged layers are left over from commits, compactions, resets or interrupted writes"
+        what = (
+            f"{counted(left, 'staged layer is', 'staged layers are')} left over from commits, compactions, "
+            "resets or interrupted writes"
+        )
         of.tell(Ailment.LAYERS_LEFT, f"graveler://{repo.id}", what, *clean_command(of, repo.id))
 
 
@@ -107,7 +111,7 @@ def _keys_old(of: Examination, repo: RepositoryRecord) -> None:
     found = (held for _, held in of.budget.over(_scanned(of, repo, keys.operations(repo))))
     old = sum(of.now - held.value.since >= kept + DAY for held in found)
     if old:
-        what = f"{old:,} idempotency keys are older than {kept.days} days"
+        what = f"{counted(old, 'idempotency key is', 'idempotency keys are')} older than {counted(kept.days, 'day')}"
         of.tell(Ailment.KEYS_OLD, f"graveler://{repo.id}", what, *clean_command(of, repo.id))
 
 
@@ -116,7 +120,10 @@ def _uploads_left(of: Examination, repo: RepositoryRecord) -> None:
     old = sum(of.now - held.value.since >= GRACE + DAY for held in found)
     if old:
         where = f"graveler://{repo.id}"
-        what = f"{old:,} uploads of jobs have not been completed for more than {GRACE.days} days"
+        what = (
+            f"{counted(old, 'upload of a job has', 'uploads of jobs have')} not been completed for more than "
+            f"{GRACE.days} days"
+        )
         of.tell(Ailment.UPLOADS_LEFT, where, what, "graveler", "gc", where, "--uploads", "--yes")
 
 

@@ -54,7 +54,7 @@ def _counters(of: Examination, repo: RepositoryRecord, branch: BranchRecord) -> 
     known = sum(counted.get(layer.id, 0) for layer in tokens)
     if rows > FACTOR * known + SLACK:
         where = f"graveler://{repo.id}/{branch.id}"
-        what = f"about {rows:,} records are staged one by one or in small calls, but only {known:,} were counted"
+        what = f"about {rows:,} records are staged one by one or in small calls, but the counters say {known:,}"
         of.tell(Ailment.COUNTERS_OFF, where, what, "graveler", "status", where, "--exact", "--limit", "0")
 
 

@@ -14,6 +14,7 @@ from graveler_core.engine.cleaning import Cleaned, CleaningPlan
 from graveler_core.engine.cleaning.claims import claims
 from graveler_core.engine.cleaning.deleted import is_due
 from graveler_core.engine.cleaning.work import BEGINNING, CleaningCall
+from graveler_core.model.counting import counted
 from graveler_core.model.entities import RepositoryRecord, RepositoryState
 from graveler_core.model.ids import RepositoryId
 from graveler_core.objects.incomplete_commits import commits_left
@@ -85,7 +86,7 @@ def _record(of: Examination, repo: RepositoryRecord) -> None:
         return
     since = of.now - repo.since
     if since >= repositories.CREATION_TIME:
-        what = f"its {_STOPPED[repo.state]} was interrupted {since.total_seconds() / 60:,.0f} minutes ago"
+        what = f"its {_STOPPED[repo.state]} was interrupted {counted(round(since.total_seconds() / 60), 'minute')} ago"
         of.tell(Ailment.REPOSITORY_HALF_MADE, where, what, *clean_command(of, repo.id))
 
 
@@ -97,7 +98,10 @@ def _restoration(of: Examination, repo: RepositoryRecord) -> None:
         held = access.read(of.stores.kv, keys.restoration(repo))
         if held is not None and not of.ahead(where, held.value.since) and of.now - held.value.since >= RESTORATION_TIME:
             hours = (of.now - held.value.since).total_seconds() / 3_600
-            what = f"the restoration of dump {held.value.digest[:12]}… began {hours:,.0f} hours ago and has not ended"
+            what = (
+                f"the restoration of dump {held.value.digest[:12]}… began {counted(round(hours), 'hour')} ago and "
+                "has not ended"
+            )
             of.tell(Ailment.RESTORATION_STUCK, where, what)
 
 
@@ -122,7 +126,9 @@ def _deleted(of: Examination) -> None:
     if due:
         more = f" and {len(due) - 3:,} more" if len(due) > 3 else ""
         what = (
-            f"{len(due):,} deleted repositories have been waiting for the cleaner since {oldest[0]:%Y-%m-%d %H:%M} UTC:"
+            f"{counted(len(due), 'deleted repository has', 'deleted repositories have')} been waiting for the "
+            "cleaner since "
+            f"{oldest[0]:%Y-%m-%d %H:%M} UTC:"
             f" {', '.join(due[:3])}{more}"
         )
         of.tell(Ailment.DELETED_DUE, _place(of), what, *clean_command(of))
@@ -137,7 +143,10 @@ def _claims(of: Examination) -> None:
     for what, why in work.done.failures:
         of.unseen.append((what, why))
     if work.done.claims:
-        what = f"{work.done.claims:,} storage namespaces are claimed by repositories that no longer exist"
+        what = (
+            f"{counted(work.done.claims, 'storage namespace is', 'storage namespaces are')} claimed by "
+            "repositories that no longer exist"
+        )
         of.tell(Ailment.NAMESPACE_UNOWNED, _place(of), what, *clean_command(of))
 
 

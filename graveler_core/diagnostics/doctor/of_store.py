@@ -105,7 +105,7 @@ def _dynamodb(of: Examination, told: Description) -> None:
         remedy = "copy the store to a table of Amazon DynamoDB with `graveler kv copy`"
         of.tell(Ailment.STORE_NOT_DURABLE, table, "the service is DynamoDB Local, which is for tests", remedy=remedy)
     if told["replicas"] and told["multi_region_consistency"] != "STRONG":
-        what = f"the table is replicated to {told['replicas']} other regions without strong consistency"
+        what = f"the table is replicated without strong consistency; other regions: {told['replicas']}"
         of.tell(Ailment.STORE_NOT_CONSISTENT, table, what)
     _clock(of, told, "DynamoDB")
 
@@ -150,7 +150,7 @@ def _cassandra(of: Examination, told: Description) -> None:
         what = "the keyspace has durable_writes = false"
         of.tell(Ailment.STORE_NOT_DURABLE, where, what, "cqlsh", "--execute", statement)
     elif told["durability"] == "none":
-        what = f"the nodes have commitlog_sync = {told['commitlog_sync']}, and a row has {told['replicas']} replicas"
+        what = f"the nodes have commitlog_sync = {told['commitlog_sync']}, replicas of a row: {told['replicas']}"
         remedy = "set commitlog_sync to batch or group on each node, or let the keyspace have 3 replicas or more"
         of.tell(Ailment.STORE_NOT_DURABLE, where, what, remedy=remedy)
     _clock(of, told, "Cassandra")

@@ -14,6 +14,7 @@ from graveler_core.engine.importing.concurrent_listing import Told, unheard
 from graveler_core.engine.importing.sources import ImportSource, Prefix, SingleObjects
 from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.model.address import Namespace, namespace
+from graveler_core.model.counting import counted
 from graveler_core.stores import Stores
 
 
@@ -28,7 +29,7 @@ class CombinedSource:
 
     @property
     def name(self) -> str:
-        return f"{len(self.directories) + len(self.objects.uris):,} sources"
+        return counted(len(self.directories) + len(self.objects.uris), "source")
 
     @property
     def places(self) -> tuple[Namespace, ...]:

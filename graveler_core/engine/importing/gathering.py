@@ -34,6 +34,7 @@ from graveler_core.engine.importing.request import ImportRequest, Progress, Tall
 from graveler_core.engine.importing.rows import records, require_valid
 from graveler_core.engine.importing.sorting import in_order
 from graveler_core.errors import NotFound
+from graveler_core.model.counting import counted
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.entry import TOMBSTONE
 from graveler_core.model.ids import MetarangeId
@@ -128,7 +129,7 @@ def require_something(request: ImportRequest, tally: Tally) -> None:
     require_valid(request, tally)
     if not tally.objects:
         left = tally.unmatched + tally.invalid
-        why = f"none of {left:,} objects there is left to import" if left else "there are no objects"
+        why = f"none of {counted(left, 'object')} there is left to import" if left else "there are no objects"
         raise NotFound(f"import of {request.source.name}: {why}", uri=request.source.name)
 
 

@@ -23,6 +23,7 @@ from graveler_core.engine.importing.concurrent_listing import Told, unheard
 from graveler_core.engine.importing.partitions import PartitionedSource, SourcePartition, U, Work
 from graveler_core.engine.importing.sources import ObjectsBelow
 from graveler_core.errors import InvalidInput, Kind
+from graveler_core.model.counting import counted
 from graveler_core.segments.sorted_keys import KEY
 from graveler_core.stores import Cluster, Stores
 
@@ -126,7 +127,8 @@ def _once(pages: Iterator[pa.Table]) -> Iterator[pa.Table]:
         doubled = pc.sum(pc.equal(keys[:-1], keys[1:]), min_count=0).as_py()
         if doubled:
             raise InvalidInput(
-                f"import: {doubled:,} keys are listed again; an inventory must list one version of each object",
+                f"import: {counted(doubled, 'key is', 'keys are')} listed again; an inventory must list one version of "
+                "each object",
                 kind=Kind.InvalidPath,
             )
         last = keys[len(keys) - 1 :]

@@ -24,6 +24,7 @@ from graveler_core.codec.entry import normalise
 from graveler_core.engine.importing.request import ImportRequest, Progress, Tally
 from graveler_core.engine.importing.sources import SHOWN
 from graveler_core.errors import InvalidInput, Kind
+from graveler_core.model.counting import counted
 from graveler_core.model.entry import AddressType
 from graveler_core.model.importing import InvalidKey
 from graveler_core.model.names import MAX_PATH_BYTES, PATH_RULE, REFUSED_PATH
@@ -62,8 +63,9 @@ def require_valid(request: ImportRequest, tally: Tally) -> None:
     if tally.invalid and not request.skip_invalid:
         first = tally.examples[0]
         raise InvalidInput(
-            f"import of {request.source.name}: {tally.invalid:,} keys are no valid paths, the first is {first.key!r}: "
-            f"{first.rule}; skip_invalid leaves them out",
+            f"import of {request.source.name}: "
+            f"{counted(tally.invalid, 'key is no valid path', 'keys are no valid paths')}, "
+            f"the first is {first.key!r}: {first.rule}; --skip-invalid (skip_invalid=True) leaves out such keys",
             kind=Kind.InvalidPath,
             invalid=list(tally.examples),
             count=tally.invalid,

@@ -12,6 +12,7 @@ import pyarrow as pa
 from graveler_core.codec.entry_columns import sorted_by_key
 from graveler_core.codec.row_name import row_path
 from graveler_core.errors import InvalidInput, Kind
+from graveler_core.model.counting import counted
 from graveler_core.segments.sorted_keys import KEY
 from graveler_core.segments.streams import merge
 
@@ -93,6 +94,7 @@ def _all_of_them(merged: Iterator[pa.Table], rows: int) -> Iterator[pa.Table]:
         yield table
     if seen != rows:
         raise InvalidInput(
-            f"import: {rows - seen:,} keys are listed again; an inventory must list one version of each object",
+            f"import: {counted(rows - seen, 'key is', 'keys are')} listed again; an inventory must list one version "
+            "of each object",
             kind=Kind.InvalidPath,
         )

@@ -18,6 +18,7 @@ from graveler_core.engine.importing.concurrent_listing import Told, side_by_side
 from graveler_core.engine.importing.partitions import ListedPartitions, PartitionedSource, marked
 from graveler_core.errors import NotFound
 from graveler_core.model.address import Namespace, full_address, parted
+from graveler_core.model.counting import counted
 from graveler_core.stores import Stores
 
 SHOWN = 100
@@ -101,7 +102,10 @@ class Prefix(ObjectsBelow):
             found |= page.num_rows > 0
             yield page
         if not found and self.place.path and _head(stores, self.place.uri) is not None:
-            raise NotFound(f"import of {self.name}: is an object itself; import_objects takes it", uri=self.name)
+            raise NotFound(
+                f"import of {self.name}: is an object itself; give --object (import_objects) to import it",
+                uri=self.name,
+            )
 
     def partitions(self) -> PartitionedSource:
         return ListedPartitions(self.place)
@@ -117,7 +121,7 @@ class SingleObjects:
 
     @property
     def name(self) -> str:
-        return next(iter(self.uris.values())) if len(self.uris) == 1 else f"{len(self.uris):,} objects"
+        return next(iter(self.uris.values())) if len(self.uris) == 1 else counted(len(self.uris), "object")
 
     @property
     def places(self) -> tuple[Namespace, ...]:
@@ -135,7 +139,8 @@ class SingleObjects:
         missing = [self.uris[path] for path, info in zip(paths, found, strict=True) if info is None]
         if missing:
             raise NotFound(
-                f"import: {len(missing):,} objects do not exist, the first is {missing[0]}", uris=missing[:SHOWN]
+                f"import: {counted(len(missing), 'object does', 'objects do')} not exist, the first is {missing[0]}",
+                uris=missing[:SHOWN],
             )
         there = [info for info in found if info is not None]
         columns = [

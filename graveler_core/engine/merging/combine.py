@@ -17,6 +17,7 @@ from graveler_core.engine.building.changes import MergedChanges
 from graveler_core.engine.building.trees import build_index, merge_few, merge_verdict
 from graveler_core.engine.reading.tables import conflicts_of
 from graveler_core.errors import Conflict, InvalidInput, Kind
+from graveler_core.model.counting import counted
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.stores import Stores
 
@@ -57,14 +58,29 @@ class Combination:
         return build_index(stores, merged, onto, here)
 
 
-def combine(stores: Stores, repo: RepositoryRecord, inputs: MergeInputs, rules: MergeRules) -> Successor:
+@dataclass(frozen=True, slots=True)
+class ConflictWords:
+    """Words of the error about conflicts: what was done and who changed the paths, and how to go on."""
+
+    changed: str = "merge: both sides changed"
+    advice: str = "choose a strategy, resolve the paths, or change one side"
+
+
+MERGE = ConflictWords()
+
+
+def combine(
+    stores: Stores, repo: RepositoryRecord, inputs: MergeInputs, rules: MergeRules, words: ConflictWords
+) -> Successor:
     """Decide, then write: apply the changes from `base` to `source` to `destination`. Raises the same errors as
     `decide`.
     """
-    return decide(stores, repo, inputs, rules).applied(stores)
+    return decide(stores, repo, inputs, rules, words).applied(stores)
 
 
-def decide(stores: Stores, repo: RepositoryRecord, inputs: MergeInputs, rules: MergeRules) -> Combination:
+def decide(
+    stores: Stores, repo: RepositoryRecord, inputs: MergeInputs, rules: MergeRules, words: ConflictWords = MERGE
+) -> Combination:
     """Check that every conflict is resolved, and return the merge. Write nothing.
 
     Raises:
@@ -82,8 +98,7 @@ def decide(stores: Stores, repo: RepositoryRecord, inputs: MergeInputs, rules: M
     if found.conflict_count:
         listed = conflicts_of(found.conflicts)
         raise Conflict(
-            f"merge: both sides changed {found.conflict_count:,} paths, the first is {listed[0].path!r}; "
-            "choose a strategy, resolve the paths, or change one side",
+            f"{words.changed} {counted(found.conflict_count, 'path')}, the first is {listed[0].path!r}; {words.advice}",
             kind=Kind.MergeConflict,
             conflicts=listed,
             count=found.conflict_count,
@@ -99,6 +114,7 @@ def _require_met(rules: MergeRules, found: MergeVerdict) -> None:
     if strange.any():
         paths = [key.as_py().decode() for key in rules.resolutions.keys.filter(pa.array(strange)).column(0)]
         raise InvalidInput(
-            f"merge: {len(paths):,} of the resolved paths were not changed by the source, the first is {paths[0]!r}",
+            f"merge: {counted(len(paths), 'resolved path was', 'resolved paths were')} not changed by the source, "
+            f"the first is {paths[0]!r}",
             paths=paths,
         )

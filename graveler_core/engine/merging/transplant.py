@@ -19,12 +19,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
+from typing import Literal
 
 from graveler_core.committed.index.resolutions import MergeRules
 from graveler_core.committed.index.three_way import MergeInputs
 from graveler_core.engine.committing.draft import CommitContent, Draft, new_commit
 from graveler_core.engine.committing.head import HeadMove, NewHead, move_head
-from graveler_core.engine.merging.combine import combine
+from graveler_core.engine.merging.combine import ConflictWords, combine
 from graveler_core.engine.protocol.swap import Write, record_writes
 from graveler_core.engine.reading.expired import require_content
 from graveler_core.engine.reading.resolve import resolve_commit
@@ -32,6 +33,7 @@ from graveler_core.engine.reading.uncommitted import require_clean
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.errors import InvalidInput, NoChanges
 from graveler_core.model.changes import MergeStrategy
+from graveler_core.model.counting import counted
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import BranchId, CommitId, Nonce, RepositoryId
 from graveler_core.model.index import Index
@@ -50,12 +52,16 @@ class Replay:
     strategy: MergeStrategy | None = None
     mainline: int = 1
     """Number of the parent, from 1, against which the changes of a merge commit are computed."""
-    backwards: bool = False
-    """True to revert the commits instead of repeating them."""
+    verb: Literal["transplant", "cherry-pick", "revert"] = "transplant"
+    """Name of the operation in messages. A revert undoes the commits instead of repeating them."""
+
+    @property
+    def backwards(self) -> bool:
+        return self.verb == "revert"
 
     def __post_init__(self) -> None:
         if isinstance(self.refs, str) or not isinstance(self.refs, Sequence) or not self.refs:
-            raise InvalidInput(f"transplant: {self.refs!r} must be a list of one or more commits")
+            raise InvalidInput(f"{self.verb}: {self.refs!r} must be a list of one or more commits")
         if not isinstance(self.mainline, int):
             raise InvalidInput(f"mainline {self.mainline!r}: must be the number of a parent, from 1")
 
@@ -138,7 +144,7 @@ def _build(
     head = commit_of(stores, registers.repository, registers.branch.commit_id)
     if _is_fast_forward([step.commit for step, _ in steps], head, replay, draft):
         return NewHead(steps[-1][0].commit)
-    made, writes = _replayed(stores, registers, head, steps, replay.strategy)
+    made, writes = _replayed(stores, registers, head, steps, replay)
     if made.id == head.id:
         return None
     return NewHead(made, writes)
@@ -158,7 +164,7 @@ def _step(stores: Stores, repo: RepositoryRecord, commit: StoredCommit, replay: 
     parents = commit.header.parents
     if not 1 <= replay.mainline <= len(parents):
         raise InvalidInput(
-            f"commit {commit.id[:12]}: has {len(parents)} parents, and no parent number {replay.mainline}"
+            f"commit {commit.id[:12]}: has {counted(len(parents), 'parent')}, and no parent number {replay.mainline}"
         )
     parent = parents[replay.mainline - 1]
     before, after = commit_of(stores, repo, parent).layout.index, commit.layout.index
@@ -180,18 +186,27 @@ def _reverting(commit: StoredCommit) -> str:
     return f'Revert "{subject}"\n\nThis reverts commit {commit.id}.'
 
 
+def _words(replay: Replay, commit: StoredCommit, registers: Registers) -> ConflictWords:
+    changed = f"{replay.verb} of commit {commit.id[:12]}: branch {registers.branch.id!r} has other changes of"
+    if replay.verb == "transplant":
+        return ConflictWords(changed, "choose a strategy, or change the branch")
+    return ConflictWords(changed, "change the branch first")
+
+
 def _replayed(
     stores: Stores,
     registers: Registers,
     head: StoredCommit,
     steps: Sequence[tuple[_Step, Nonce]],
-    strategy: MergeStrategy | None,
+    replay: Replay,
 ) -> tuple[StoredCommit, list[Write]]:
     """Return the last commit of the replay, and the writes that store all commits."""
     at, written = head, list[Write]()
     for step, nonce in steps:
         inputs = MergeInputs(step.base, step.source, at.layout.index)
-        applied = combine(stores, registers.repository, inputs, MergeRules(strategy))
+        applied = combine(
+            stores, registers.repository, inputs, MergeRules(replay.strategy), _words(replay, step.commit, registers)
+        )
         if applied.effective == 0 and not step.draft.allow_empty:
             continue
         record_writes(stores, applied.writes)  # the next step reads them

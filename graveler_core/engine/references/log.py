@@ -69,8 +69,8 @@ def read_internal(stores: Stores, repo: RepositoryRecord, commit: CommitId) -> S
         return stored_commits(stores.kv, keys.internal_history(repo), [commit], "the log of references")[0]
     except NotFound as e:
         raise CorruptData(
-            f"repository {repo.id!r}: commit {commit} of the log of references is missing; mend_reflog() goes back to "
-            "one that is whole",
+            f"repository {repo.id!r}: commit {commit} of the log of references is missing; `graveler reflog --mend` "
+            "(mend_reflog) goes back to one that is whole",
             kind=Kind.CorruptCommit,
             commit=commit,
         ) from e

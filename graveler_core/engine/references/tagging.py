@@ -177,7 +177,9 @@ def verify_tag(stores: Stores, repo: RepositoryId, name: TagId) -> Tag:
     repository = repositories.get(stores.kv, stores.clock, stores.ids, repo)
     tag = branches.get_tag(stores.kv, repository, name).value
     if stores.hooks.verify_tag is None:
-        raise InvalidInput(f"tag {name!r}: there is no hook to verify it; set one with connect(verify_tag=…)")
+        raise InvalidInput(
+            f"tag {name!r}: there is no hook to verify it; set GRAVELER_TAG_VERIFIER, or give connect(verify_tag=…)"
+        )
     commit = commit_of(stores, repository, tag.commit_id)
     if tag.tree and tag.tree != tree_of(stores, repository, commit):
         raise CorruptData(f"tag {name!r}: names tree {tag.tree}, which is not the tree of commit {commit.id}", tag=name)

@@ -23,6 +23,7 @@ from graveler_core.engine.protocol.registers import fresh
 from graveler_core.engine.protocol.restrictions import require_permitted
 from graveler_core.engine.staging import conditional, write
 from graveler_core.errors import InvalidInput, Kind, NotFound
+from graveler_core.model.counting import counted
 from graveler_core.model.entry import AddressType, Entry
 from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.model.names import path_key
@@ -93,7 +94,7 @@ def link(  # noqa: PLR0913 - the branch, the entry, and the condition
         )
     if found.size != entry.size:
         raise InvalidInput(
-            f"address {address!r}: the object has {found.size:,} bytes, and the request says {entry.size:,}",
+            f"address {address!r}: the object has {counted(found.size, 'byte')}, and the request says {entry.size:,}",
             address=address,
         )
     if entry.mtime is None:

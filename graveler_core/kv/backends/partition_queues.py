@@ -13,6 +13,7 @@ from threading import Lock
 from typing import Final
 
 from graveler_core.errors import Kind, SlowDown
+from graveler_core.model.counting import counted
 
 _QUEUES: Final = 1_024
 """Number of queues. Partitions with the same hash share one."""
@@ -38,7 +39,7 @@ class PartitionQueues:
         lock = self._locks[hash(place) % _QUEUES]
         if not lock.acquire(timeout=patience):
             raise SlowDown(
-                f"{place[0]}: other writers of a partition took more than {patience:g} seconds",
+                f"{place[0]}: other writers of a partition took more than {counted(patience, 'second')}",
                 kind=Kind.StoreBusy,
                 store=place[0],
             )

@@ -62,7 +62,7 @@ def test_a_commit_from_elsewhere_is_reported_once(
 
     third = tick(SENSOR, second.cursor)
     assert not third.events
-    assert third.skipped == "none of 1 branches of lake has changed"
+    assert third.skipped == "none of 1 branch of lake has changed"
 
 
 def test_a_report_of_a_published_branch_shows_what_changed_since_the_last_one(

@@ -75,7 +75,7 @@ def test_nothing_to_do_is_said_with_numbers(tick: Evaluate, lake: Repository) ->
     answer = tick(SENSOR)
     assert not answer.requests
     assert answer.skipped == (
-        "1 branches counted, 0 over pressure; highest: lake/main 40% (400 tombstones, 400 staged records, 1 layers)"
+        "1 branch counted, 0 over pressure; highest: lake/main 40% (400 tombstones, 400 staged records, 1 layer)"
     )
 
 
@@ -185,7 +185,7 @@ def test_room_is_what_is_not_under_way(tick: Evaluate, instance: dg.DagsterInsta
     queue(instance, request, dg.DagsterRunStatus.STARTING)
     answer = tick(sensor)
     assert not answer.requests
-    assert "1 with an active run; 2 above the limit of 1 concurrent runs" in answer.skipped
+    assert "1 with an active run; 2 above the limit of 1 concurrent run" in answer.skipped
 
 
 def test_pages_go_round(tick: Evaluate, lake: Repository) -> None:

@@ -26,7 +26,7 @@ def cleaning_job() -> None:
 
 
 SENSOR = make_leftovers_sensor(cleaning_job, most=2)
-SAID = "{} deleted repositories can be removed now, and the job is started early from 2 on; {} wait in total"
+SAID = "{} can be removed now, and the job is started early from 2 on; {} wait in total"
 
 
 def delete(store: Graveler, *names: str) -> None:
@@ -47,7 +47,7 @@ def test_few_are_left_to_the_schedule(tick: Evaluate, store: Graveler) -> None:
         delete(store, "two", "three")
         answer = tick(SENSOR)
     assert not answer.requests
-    assert answer.skipped == SAID.format(1, 3)
+    assert answer.skipped == SAID.format("1 deleted repository", 3)
     assert json.loads(answer.cursor or "") == {"version": 1, "asked": 0.0, "due": 0, "in_vain": 0}
 
 
@@ -58,7 +58,7 @@ def test_many_wake_the_cleaner_once(tick: Evaluate, store: Graveler, instance: d
         first = tick(SENSOR)
         (request,) = first.requests
         assert request.run_key == "cleaning/0"
-        assert request.tags["graveler/why"] == SAID.format(2, 2)
+        assert request.tags["graveler/why"] == SAID.format("2 deleted repositories", 2)
         # The cursor of a tick that failed afterwards is lost: the same run is asked for.
         assert [again.run_key for again in tick(SENSOR).requests] == ["cleaning/0"]
         id = run(instance, dg.DagsterRunStatus.STARTED)
@@ -115,7 +115,7 @@ def test_when_few_are_left_it_begins_anew(tick: Evaluate, store: Graveler) -> No
         asked = tick(SENSOR)
         store.clean()
         answer = tick(SENSOR, asked.cursor)
-        assert answer.skipped == SAID.format(0, 0)
+        assert answer.skipped == SAID.format("0 deleted repositories", 0)
         delete(store, "one", "two")
         clock.shift(timedelta(days=8))
         assert tick(SENSOR, answer.cursor).requests

@@ -48,7 +48,7 @@ def test_a_token_that_stays_is_compacted(tick: Evaluate, lake: Repository, monke
         assert not first.requests
         assert (
             first.skipped
-            == "1 branches examined, 1 with a sealed token as the newest layer, 0 for longer than 30 minutes"
+            == "1 branch examined, 1 with a sealed token as the newest layer, 0 for longer than 30 minutes"
         )
         clock.shift(timedelta(minutes=29))
         second = tick(SENSOR, first.cursor)
@@ -57,7 +57,7 @@ def test_a_token_that_stays_is_compacted(tick: Evaluate, lake: Repository, monke
         (request,) = tick(SENSOR, second.cursor).requests
     token = main.record().sealed_tokens[0].id.removeprefix("lake/main:")
     assert (request.run_key or "").endswith(f"/main/{token}/0")
-    assert request.tags["graveler/why"] == "1 layers; the newest is a token that was sealed more than 30 minutes ago"
+    assert request.tags["graveler/why"] == "1 layer; the newest is a token that was sealed more than 30 minutes ago"
     assert request.run_config["ops"]["compact_branch"]["config"]["branch"] == "main"
 
 
@@ -73,9 +73,7 @@ def test_another_token_is_another_matter(tick: Evaluate, lake: Repository, monke
         main.commit("taken after all")
         clock.shift(timedelta(minutes=31))
         done = tick(SENSOR, answer.cursor)
-    assert (
-        done.skipped == "1 branches examined, 0 with a sealed token as the newest layer, 0 for longer than 30 minutes"
-    )
+    assert done.skipped == "1 branch examined, 0 with a sealed token as the newest layer, 0 for longer than 30 minutes"
     assert json.loads(done.cursor or "")["seen"] == {}
 
 

@@ -61,7 +61,7 @@ def test_rows_are_compared_in_any_order_and_counted(graveler_lake: EphemeralLake
     assert_content(graveler_lake, branch, "table", [{"n": 2}, {"n": 1}, {"n": 1}])
     with pytest.raises(AssertionError, match=r"misses the row \{'n': 3\}; it has 3 rows"):
         assert_content(graveler_lake, branch, "table", [{"n": 3}])
-    with pytest.raises(AssertionError, match=r"has 1 rows that are not expected: \[\{'n': 1\}\]"):
+    with pytest.raises(AssertionError, match=r"has 1 row that is not expected: \[\{'n': 1\}\]"):
         assert_content(graveler_lake, branch, "table", [{"n": 2}, {"n": 1}])
     with pytest.raises(AssertionError, match="table 'tables' at 'main': has no files"):
         assert_content(graveler_lake, "main", "tables", [])

@@ -145,7 +145,7 @@ def test_requests_and_uploads_beyond_the_limits_are_told_to_wait(limited: Runnin
     end.set()
     first.join()
     assert (status, headers["retry-after"]) == (503, "1")
-    assert "1 uploads already" in json.loads(said)["message"]
+    assert "1 upload already" in json.loads(said)["message"]
     assert answers == [201]
     found = [http.send("GET", "/user") for _ in range(2)]
     assert [status for status, *_ in found] == [200, 429]  # with the two uploads, three were allowed

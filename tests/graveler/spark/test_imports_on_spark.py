@@ -85,7 +85,7 @@ def test_what_is_wrong_with_an_inventory_is_told_as_it_is_here(spark: SparkSessi
     engines = Engines(spark, tmp_path)
     twice = inventory(tmp_path / "twice", ROWS)
     pq.write_table(pa.table({"key": ["raw/0/000000"], "size": [0]}), tmp_path / "twice" / "z.parquet")
-    with pytest.raises(InvalidInput, match="1 keys are listed again"):
+    with pytest.raises(InvalidInput, match="1 key is listed again"):
         engines.spark.import_inventory(twice, "s3://bucket/raw", "main")
     lacking = inventory(tmp_path / "lacking", ROWS)
     pq.write_table(pa.table({"key": ["raw/0/000000"]}), tmp_path / "lacking" / "z.parquet")

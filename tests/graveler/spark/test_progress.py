@@ -56,4 +56,4 @@ def test_without_adaptive_execution_it_does_not_speak_too_soon(cluster: SparkClu
             list(cluster.map(toy_work.broken, [1]))
     finally:
         spark.conf.unset("spark.sql.adaptive.enabled")
-    assert "1 of 1 tasks of broken" not in said
+    assert "1 of 1 task of broken" not in said

@@ -37,6 +37,6 @@ def test_progress_is_told_in_at_most_twenty_steps() -> None:
     for done in range(1_001):
         report.progressed("applying", done, 1_000)
     assert len(said) == 21
-    assert said[-1] == "commit: 1000 of 1000 tasks of applying"
+    assert said[-1] == "commit: 1,000 of 1,000 tasks of applying"
     report.progressed("comparing", 1, 1)
-    assert said[-1] == "commit: 1 of 1 tasks of comparing"
+    assert said[-1] == "commit: 1 of 1 task of comparing"

@@ -33,7 +33,7 @@ def test_a_dump(cli: Cli) -> None:
         "tag missing",
     }
     ran = cli("migrate", "lakefs", *dump("second"))
-    assert ran.out == "flights: migrated 1 commits; branches created: later; branches moved: main; tags created: v3\n"
+    assert ran.out == "flights: migrated 1 commit; branches created: later; branches moved: main; tags created: v3\n"
 
 
 def test_documents(cli: Cli) -> None:

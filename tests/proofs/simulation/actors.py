@@ -138,7 +138,7 @@ def revert(cast: Cast, stores: Stores, name: str) -> None:
     before = cast.observer.content(repo, cast.observer.header(repo, target).parents[0])
     may_set = frozenset((path, before.get(path)) for path in PATHS)
     with cast.history.operation("replay", name, mark=cast.mark(), may_set=may_set) as operation:
-        replay = transplant.Replay([target], MergeStrategy.SOURCE, backwards=True)
+        replay = transplant.Replay([target], MergeStrategy.SOURCE, verb="revert")
         changed(cast.observer, operation, transplant.transplant(stores, REPO, WORK, replay, Draft(operation.mark)))
         operation.may_set = frozenset()
 

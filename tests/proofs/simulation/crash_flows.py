@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Literal
 from unittest.mock import patch
 
 from graveler_core.codec.entry import record_table
@@ -24,7 +25,7 @@ from graveler_core.engine.staging import remove as removing
 from graveler_core.errors import Conflict, GravelerError, NoChanges, NotFound, NotUnique, SlowDown
 from graveler_core.model.changes import MergeForm
 from graveler_core.model.entry import Entry
-from graveler_core.model.ids import CommitId
+from graveler_core.model.ids import BranchId, CommitId
 from graveler_core.model.operations import Put
 from graveler_core.records import layout
 from graveler_core.refs import branches, repositories
@@ -132,9 +133,8 @@ def _like(new: Entry, found: Entry) -> Entry:
     return replace(new, content_id=found.content_id)
 
 
-def _replay(stores: Stores, *, backwards: bool) -> object:
-    ref = str(WORK) if backwards else str(SIDE)
-    return transplant.transplant(stores, REPO, WORK, transplant.Replay([ref], backwards=backwards), KEYED).id
+def _replay(stores: Stores, ref: BranchId, verb: Literal["cherry-pick", "revert"]) -> object:
+    return transplant.transplant(stores, REPO, WORK, transplant.Replay([str(ref)], verb=verb), KEYED).id
 
 
 def _compact_in_time(stores: Stores) -> object:
@@ -238,8 +238,8 @@ FLOWS = {
     ),
     "transact": Flow("transact", committed, _transact, (("a/1", 12),)),
     "transact on a compacted tree": Flow("transact", compacted_only, _transact, (("a/1", 12),)),
-    "cherry-pick": Flow("replay", beside, lambda s: _replay(s, backwards=False), (("b/1", 11),)),
-    "revert": Flow("replay", committed, lambda s: _replay(s, backwards=True), (("a/1", None), ("a/2", None))),
+    "cherry-pick": Flow("replay", beside, lambda s: _replay(s, SIDE, "cherry-pick"), (("b/1", 11),)),
+    "revert": Flow("replay", committed, lambda s: _replay(s, WORK, "revert"), (("a/1", None), ("a/2", None))),
     "reset": Flow("reset", compacted, lambda s: reset.reset(s, REPO, WORK), discards=""),
     "hard reset": Flow("hard reset", committed, _hard_reset, (("a/1", None), ("a/2", None), ("b/1", None))),
     "create branch": Flow(

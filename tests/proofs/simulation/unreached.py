@@ -213,7 +213,7 @@ def _replay_of(cast: Cast, stores: Stores, name: str, branch: BranchId, id: Comm
 
 def _revert_of(cast: Cast, stores: Stores, name: str, branch: BranchId, id: CommitId) -> None:
     with cast.history.operation("revert aside", name) as operation:
-        replay = transplant.Replay([id], MergeStrategy.SOURCE, backwards=True)
+        replay = transplant.Replay([id], MergeStrategy.SOURCE, verb="revert")
         operation.answer = transplant.transplant(stores, REPO, branch, replay, Draft(cast.mark())).id
 
 

@@ -145,7 +145,9 @@ def test_thresholds() -> None:
 def test_what_a_person_is_told() -> None:
     first, staged, why, *runs = views.branch_lines(MUCH, HISTORY)
     assert first == "branch main at cccccccccccc"
-    assert staged == "staged 13,000 records, 12,000 of them tombstones, in 3 sealed layers, for 1:00:01: pressure 1.20"
+    assert (
+        staged == "staged 13,000 records, 12,000 tombstones among them, in 3 sealed layers, for 1:00:01: pressure 1.20"
+    )
     assert why == "to be compacted: 12,000 tombstones of 10,000"
     assert len(runs) == 3, "the last three"
     assert runs[0].endswith(": lost in 1.00 s")

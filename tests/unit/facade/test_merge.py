@@ -130,7 +130,7 @@ class TestResolutions:
     def test_a_path_that_the_source_did_not_change_is_refused(self, repo: Repository) -> None:
         before = repo.commit("main")
         resolve = dict.fromkeys([*CONFLICTS, "main's", "nowhere"], "source")
-        with pytest.raises(InvalidInput, match="2 of the resolved paths were not changed by the source") as refused:
+        with pytest.raises(InvalidInput, match="2 resolved paths were not changed by the source") as refused:
             repo.merge("dev", into="main", resolve=resolve)
         assert refused.value.details["paths"] == ["main's", "nowhere"]
         assert repo.commit("main") == before

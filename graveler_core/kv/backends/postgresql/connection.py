@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg.abc import PQGen
 
+from graveler_core.model.counting import counted
+
 _T = TypeVar("_T")
 
 
@@ -54,7 +56,7 @@ def _limited(gen: PQGen[_T], seconds: float) -> Generator[Any, Any, _T]:
         while True:
             ready = yield wanted
             if not ready and time.monotonic() > end:
-                raise NoAnswer(f"no answer arrived within {seconds:g} seconds")
+                raise NoAnswer(f"no answer arrived within {counted(seconds, 'second')}")
             wanted = gen.send(ready)
     except StopIteration as done:
         answer: _T = done.value

@@ -82,7 +82,7 @@ class TestInvalidKeys:
         uri = written(tmp_path, {"a": b"1", "d/b": b"2"})
         Path(str(tmp_path) + "/d/\udcff").write_bytes(b"3")
         repo = world.graveler().repository("repo")
-        with pytest.raises(InvalidInput, match=r"1 keys .* 'd/\\\\xff': must be valid UTF-8"):
+        with pytest.raises(InvalidInput, match=r"1 key .* 'd/\\\\xff': must be valid UTF-8"):
             repo.import_prefix(uri, "main")
         assert repo.import_prefix(uri, "main", skip_invalid=True).invalid == 1
         assert shown(world) == {"a": 1, "d/b": 1}
@@ -181,7 +181,7 @@ class TestBadInput:
             (lambda r, u: r.import_prefix(u, "main", excluded=["*"]), TypeError, "excluded"),
             (lambda r, u: r.import_prefix(u, "main", message="x" * 40_000), InvalidInput, "message"),
             (lambda r, u: r.import_objects(u, "main"), InvalidInput, "must be a list of URIs"),
-            (lambda r, u: r.import_objects({"a/../b": f"{u}/k"}, "main"), InvalidInput, "no valid paths"),
+            (lambda r, u: r.import_objects({"a/../b": f"{u}/k"}, "main"), InvalidInput, "no valid path"),
             (lambda r, u: r.import_objects(["s3://bucket"], "main"), InvalidInput, "must name an object"),
         ],
     )

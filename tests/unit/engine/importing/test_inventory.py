@@ -119,7 +119,7 @@ def test_what_is_wrong_with_them(world: World, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(sorting, "RUN_ROWS", 2)
     monkeypatch.setattr("graveler_core.engine.importing.rows.PAGE_ROWS", 2)
     twice = inventory({"key": ["raw/a", "raw/b"], "size": [1, 2]}, {"key": ["raw/c", "raw/a"], "size": [3, 4]})
-    with pytest.raises(InvalidInput, match="1 keys are listed again"):
+    with pytest.raises(InvalidInput, match="1 key is listed again"):
         repo(world).import_inventory(twice, SOURCE, "main")
     for column, values in (("size", ["many"]), ("is_latest", ["perhaps"]), ("size", [None])):
         odd = {"key": ["raw/a"], "size": [1]} | {column: values}

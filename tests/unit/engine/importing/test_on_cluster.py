@@ -164,7 +164,7 @@ def test_what_is_wrong_is_told_of_all_shares() -> None:
 
 
 def test_a_key_that_an_inventory_lists_twice() -> None:
-    with pytest.raises(InvalidInput, match="1 keys are listed again"):
+    with pytest.raises(InvalidInput, match="1 key is listed again"):
         ground(least=100).repo.import_inventory(inventory(also=("7/0/x",)), place(), "main")
 
 
