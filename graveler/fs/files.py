@@ -60,6 +60,7 @@ class WriteFile(io.BufferedIOBase):
         self.path = path
         self.mode = "wb"
         self._upload = upload
+        self._forgotten = False
         self._spool = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - closed by `close`
         self._size = self._spool.write(before)
         self._sink: Any = self._spool if codec is None else compr[codec](self._spool, mode="w")
@@ -96,7 +97,7 @@ class WriteFile(io.BufferedIOBase):
         """Upload and stage the content. Do nothing if the file is closed."""
         if self.closed:
             return
-        if _ends_in_error(inspect.currentframe()):
+        if self._forgotten or _ends_in_error(inspect.currentframe()):
             self.discard()
             return
         try:
@@ -127,8 +128,20 @@ class WriteFile(io.BufferedIOBase):
         """Discard the content of a file that was never closed, with a warning."""
         if hasattr(self, "_spool") and not self.closed:
             self.discard()
-            text = f"graveler://{self.path}: was not closed, so that nothing was written; use a with statement"
-            warnings.warn(text, RuntimeWarning, stacklevel=2)
+            self._warn()
+
+    def _dealloc_warn(self, source: object) -> None:
+        """Discard the content when this file is closed, with a warning.
+
+        The finalizers of `io.TextIOWrapper` and `io.BufferedWriter` call this before they close the file that they
+        write to: their owner has never closed them.
+        """
+        self._forgotten = True
+        self._warn()
+
+    def _warn(self) -> None:
+        text = f"graveler://{self.path}: was not closed, so that nothing was written; use a with statement"
+        warnings.warn(text, RuntimeWarning, stacklevel=3)
 
     def _abandon(self) -> None:
         self._spool.close()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gc
+import io
 from collections.abc import Callable
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 import fsspec
 import pandas as pd
@@ -102,13 +103,39 @@ def test_compressed_files_are_staged(fs: GravelerFileSystem, repo: Repository, c
         fs.open(path, "wb", compression="none such")
 
 
-def test_a_file_that_is_never_closed_is_not_staged_and_named(fs: GravelerFileSystem, repo: Repository) -> None:
+@pytest.mark.parametrize("how", ["bytes", "text", "compressed text", "fsspec.open", "a buffer"])
+def test_a_file_that_is_never_closed_is_not_staged_and_named(
+    fs: GravelerFileSystem, repo: Repository, how: str
+) -> None:
     path = f"{repo.id}/main/forgotten"
-    file = fs.open(path, "wb")
-    file.write(b"x")
+    file = {
+        "bytes": lambda: fs.open(path, "wb"),
+        "text": lambda: fs.open(path, "w"),
+        "compressed text": lambda: fs.open(path, "w", compression="gzip"),
+        "fsspec.open": lambda: fsspec.open(f"graveler://{path}", "w", **fs.storage_options).open(),
+        "a buffer": lambda: io.BufferedWriter(fs.open(path, "wb")),
+    }[how]()
+    file.write(b"x" if how in ("bytes", "a buffer") else "x")
     with pytest.warns(RuntimeWarning, match=f"graveler://{path}: was not closed, so that nothing was written"):
         del file
     assert not fs.exists(path)
+
+
+@pytest.mark.parametrize(("cache", "staged"), [("simplecache", True), ("filecache", True), ("blockcache", False)])
+def test_the_caches_of_fsspec_that_upload_half_a_file_are_those_that_the_guide_names(
+    fs: GravelerFileSystem, repo: Repository, tmp_path: Path, cache: str, staged: bool
+) -> None:
+    options = {cache: {"cache_storage": str(tmp_path)}, "graveler": fs.storage_options}
+    path = f"{repo.id}/main/half"
+
+    def half() -> None:
+        with fsspec.open(f"{cache}::graveler://{path}", "wb", **options) as file:
+            file.write(b"half")
+            raise RuntimeError("the body fails")
+
+    with pytest.raises(RuntimeError, match="the body fails"):
+        half()
+    assert fs.exists(path) is staged
 
 
 def test_content_of_a_wrong_type_is_refused(fs: GravelerFileSystem, repo: Repository) -> None:
