@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import signal
 import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -115,6 +117,26 @@ def lakectl(request: pytest.FixtureRequest) -> Path:
     """Command line of lakeFS."""
     found: Path = request.config.getoption("lakectl")
     return found.resolve()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Let a worker that ends free no memory object by object: with all that it has gathered, this takes seconds."""
+    if hasattr(config, "workerinput"):
+        atexit.register(_leave, os.getpid())  # the functions that tests register run before it
+
+
+def _leave(worker: int) -> None:
+    if os.getpid() == worker:
+        os._exit(0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Hand out whole modules where `./run test` asks for groups."""
+    from tests.work_units import WorkUnits
+
+    return WorkUnits(config, log) if config.getoption("dist") == "loadgroup" else None
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
