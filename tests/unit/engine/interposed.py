@@ -53,6 +53,11 @@ class Interposed(Store):
         self.lose.clear()
         self.fail.clear()
 
+    @property
+    def writes(self) -> list[int]:
+        """The numbers of the calls that write: others have no reply to lose."""
+        return [number for number, verb in enumerate(self.verbs) if verb in WRITES]
+
     def get(self, partition: bytes, key: bytes) -> Stored | None:
         return self._step("get", lambda: self.inner.get(partition, key))
 

@@ -514,7 +514,10 @@ def test_a_reply_is_lost(tmp_path: Path, done: bool) -> None:
     made = Lake(tmp_path / "lake")
     overwritten(made)
     template = Template(made)
-    for at in range(30):
+    lake = template.copy()
+    rehearsal = Interposed(lake.world.kv)
+    lake.collect(NOW, rehearsal)
+    for at in rehearsal.writes:
         lake = template.copy()
         kv = Interposed(lake.world.kv)
         kv.lose[at] = done
