@@ -11,7 +11,7 @@ from pyarrow import parquet
 from graveler_core.facade.repository import Repository
 from tests.graveler.server.conftest import Place
 
-HOSTILE = "<script>alert('1')</script>\"onerror=alert(2) &amp; {{7*7}} \u202egnp.exe"
+HOSTILE = "<script>alert('1')</script>\"onerror=alert(2) &amp; {{7*7777777}} \u202egnp.exe"
 """Text that a page must show as it is."""
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEklEQVR4nGNgoAQwIhRAAAAMQAABQ9Q2OAAAAABJRU5ErkJggg=="

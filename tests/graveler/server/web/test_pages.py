@@ -41,8 +41,8 @@ def test_every_page_escapes_everything_and_needs_no_script(place: Place, person:
     directory = HOSTILE.replace("/", "-")
     assert text.count(HOSTILE) > 10
     assert text.count(directory) > 10
-    assert "7*7" in text
-    assert "49" not in re.sub(r"[0-9a-f]{12,64}|\d+:\d+:\d+", "", text)  # no template inside of the data was run
+    assert "7*7777777" in text
+    assert str(7 * 7_777_777) not in text  # no template inside of the data was run
 
 
 def test_tags_show_who_made_them(place: Place, person: Visitor) -> None:
