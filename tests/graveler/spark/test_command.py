@@ -101,6 +101,8 @@ def test_an_import_is_made_once_by_its_key(ran: Any, graveler: Graveler, tmp_pat
     assert (inventory.code, inventory.document["error"]) == (FAILED, "NotFound")
 
 
+@pytest.mark.everyday
+@pytest.mark.usefixtures("spark")
 def test_a_collection(ran: Any, graveler: Graveler) -> None:
     main = graveler.repository("lake").branch("main")
     main.put("a", b"again")

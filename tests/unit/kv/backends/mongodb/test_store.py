@@ -348,6 +348,7 @@ def test_the_durability_of_a_real_server(
     )
 
 
+@pytest.mark.ci
 def test_a_server_that_is_away() -> None:
     """Nothing is sent, so no outcome is unknown."""
     with mongodb_server() as server:
