@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from unittest.mock import patch
+
 import pytest
 from argon2 import PasswordHasher
 
 from graveler_core.iam import hashing
 
 
-@pytest.fixture(autouse=True)
-def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, scope="module")
+def cheap_hashes() -> Iterator[None]:
+    """For a whole module: stores that its tests share have administrators, too."""
     hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-    monkeypatch.setattr(hashing, "_hasher", lambda: hasher)
+    with patch.object(hashing, "_hasher", lambda: hasher):
+        yield

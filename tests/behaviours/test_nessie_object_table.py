@@ -6,7 +6,10 @@ The flows of graveler are the only writers, so there is no public store, upsert 
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import replace
 from datetime import timedelta
+from functools import cache
 
 import pytest
 
@@ -25,8 +28,8 @@ from tests.unit.engine.world import World, entry
 pytestmark = pytest.mark.usefixtures("all_partitions")
 
 
-@pytest.fixture
-def world() -> World:
+@cache
+def prepared() -> World:
     """Two repositories. The indexes of the first have runs."""
     made = World()
     for name in ("repo", "other"):
@@ -39,6 +42,12 @@ def world() -> World:
             main.stage(f"{number * 6:03}", entry(1_000 + number))
             main.commit(f"commit {number}")
     return made
+
+
+@pytest.fixture
+def world() -> World:
+    """The same again for each test."""
+    return replace(prepared().fork(), clock=copy(prepared().clock))
 
 
 def repo_of(world: World, name: str = "repo") -> Repository:

@@ -14,6 +14,9 @@ from graveler_core import Credentials
 from graveler_core.errors import GravelerError, NotFound, NotUnique, PermissionDenied
 from graveler_core.iam.credentials import NewCredential
 from graveler_core.records import access, iam_layout
+from tests.cheap_hashes import cheap_hashes
+
+__all__ = ["cheap_hashes"]
 
 AT_ONCE = 4
 READS = {"effect": "allow", "actions": ["fs:Read*", "fs:List*"], "resources": ["*"]}

@@ -15,7 +15,9 @@ from graveler_core.settings import Settings
 from graveler_core.wiring import handles, users
 from graveler_core.wiring.opening import open_stores
 from graveler_core.wiring.users import session_user, sign_in, signing_user
+from tests.cheap_hashes import cheap_hashes
 
+__all__ = ["cheap_hashes"]
 SECRET = "hunter2-canary"
 SHOWN = Credentials("KEY", SECRET)
 

@@ -28,20 +28,25 @@ L = TypeVar("L", bound=InDirectory)
 class Template(Generic[L]):
     """The state of a world and of its directory at one time.
 
-    Addresses are absolute, so each copy has the directory of the one before. Files are linked, not copied: they are
-    never written in place. The clock goes on with the real one, since files of a copy get real times.
+    Addresses are absolute, so each copy has the directory of the one before. The clock goes on with the real one, since
+    files of a copy get real times.
+
+    Args:
+        made: The object as it is now.
+        shared: False if tests write files in place. Each copy then has files of its own instead of links.
     """
 
-    def __init__(self, made: L) -> None:
+    def __init__(self, made: L, *, shared: bool = True) -> None:
         self._made, self._at = made, datetime.now(UTC)
+        self._put = os.link if shared else shutil.copyfile
         self._ids = int(made.world.ids.fresh(), 16) + 1
         self._files = Path(mkdtemp(dir=made.root.parent))
-        shutil.copytree(made.root, self._files, copy_function=os.link, dirs_exist_ok=True)
+        shutil.copytree(made.root, self._files, copy_function=self._put, dirs_exist_ok=True)
 
     def copy(self) -> L:
         """Return the object as it was. The copy before it is no longer usable."""
         shutil.rmtree(self._made.root)
-        shutil.copytree(self._files, self._made.root, copy_function=os.link)
+        shutil.copytree(self._files, self._made.root, copy_function=self._put)
         clock, ids = FakeClock(), CountedIds()
         clock.time = self._made.world.clock.time + (datetime.now(UTC) - self._at)
         ids.skip(self._ids)

@@ -1,4 +1,4 @@
-"""A repository to damage: made once, and a copy of it for each test."""
+"""Repositories to damage: made once, and a copy of them for each test."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from dataclasses import replace
 
 import pytest
 
+from tests.unit.engine.templates import Template
 from tests.unit.engine.world import FakeClock
+from tests.unit.gc.checked_lake import CheckedLake
 from tests.unit.gc.places import Place, create, fill
 
 
@@ -29,3 +31,16 @@ def place(template: Place) -> Iterator[Place]:
     yield replace(template, world=replace(template.world.fork(), clock=clock))
     shutil.rmtree(template.root)
     saved.rename(template.root)
+
+
+@pytest.fixture(scope="session")
+def checked_lakes(tmp_path_factory: pytest.TempPathFactory) -> Template[CheckedLake]:
+    return Template(CheckedLake(tmp_path_factory.mktemp("checked") / "lake"), shared=False)
+
+
+@pytest.fixture
+def lake(checked_lakes: Template[CheckedLake]) -> CheckedLake:
+    """The same again for each test of checks of data."""
+    lake = checked_lakes.copy()
+    lake.entries = {**lake.entries}
+    return lake

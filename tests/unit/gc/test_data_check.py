@@ -13,25 +13,22 @@ import pytest
 
 from graveler_core.blobs.open import OpenedBlobs
 from graveler_core.blobs.port import Blobs, Foreign
-from graveler_core.codec.entry import record_table
-from graveler_core.engine.staging import bulk
 from graveler_core.errors import CorruptData
-from graveler_core.facade.branch import Branch
-from graveler_core.facade.repository import Repository
 from graveler_core.gc import data_check, expected_objects, object_digests
 from graveler_core.gc.expected_objects import ExpectedObjects
-from graveler_core.gc.findings import Finding, Thing, Trouble
+from graveler_core.gc.findings import Thing, Trouble
 from graveler_core.gc.fsck import fsck
 from graveler_core.gc.named_addresses import _Walk, named_addresses
 from graveler_core.gc.relative_addresses import relative_addresses
 from graveler_core.model.address import Namespace
-from graveler_core.model.entities import BranchRecord, RepositoryRecord
+from graveler_core.model.entities import BranchRecord
 from graveler_core.model.entry import AddressType, Entry
 from graveler_core.model.ids import BranchId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.testing.counting_blobs import CountingBlobs
 from tests.unit.engine.world import World
+from tests.unit.gc.checked_lake import CheckedLake
 from tests.unit.gc.places import BULK
 
 
@@ -57,70 +54,6 @@ class Counted:
             self.asked[verb] += 1
 
 
-class Lake:
-    """A repository whose objects are files. Its entries are committed, compacted, and staged in rows and in files."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.world = World(blobs=OpenedBlobs(durable=False))
-        self.world.graveler().create_repository("repo", (root / "lake").as_uri())
-        self.entries: dict[str, Entry] = {}
-        """An entry of each object."""
-        main = self.repo.branch("main")
-        for number in range(3):
-            self.put(main, f"inline/{number}")
-            main.commit(f"inline {number}")
-        self.repo.create_branch("work", "main")
-        self.stage_many("main", "ranges", 40)
-        main.commit("ranges")
-        work = self.repo.branch("work")
-        self.put(work, "compacted")
-        work.compact()
-        self.put(work, "staged")
-        self.stage_many("work", "bulk", BULK)
-        self.repo.create_branch("gone", "main")
-        self.put(self.repo.branch("gone"), "unreachable")
-        self.repo.branch("gone").commit("unreachable")
-        self.repo.delete_branch("gone")
-
-    @property
-    def repo(self) -> Repository:
-        return self.world.graveler().repository("repo")
-
-    @property
-    def record(self) -> RepositoryRecord:
-        held = access.read(self.world.kv, keys.repository(self.repo.id))
-        assert held is not None
-        return held.value
-
-    def put(self, branch: Branch, path: str) -> None:
-        self.entries[path] = branch.put(path, f"content of {path}".encode())
-
-    def stage_many(self, branch: str, directory: str, count: int) -> None:
-        rows = []
-        for number in range(count):
-            path, content = f"{directory}/{number:04}", f"{directory} {number:04}".encode()
-            if number < 40 or number % 100 == 0:
-                checksum = f"sha256:{hashlib.sha256(content).hexdigest()}"
-                address = f"data/{directory}/{number}"
-                entry = Entry(address=address, size=len(content), checksum=checksum, path=path)
-                self.entries[path] = entry
-                self.file(path).parent.mkdir(parents=True, exist_ok=True)
-                self.file(path).write_bytes(content)
-            rows.append((path.encode(), replace(entry, path=path)))
-        bulk.stage_records(self.world.stores(), self.record.id, BranchId(branch), record_table(rows))
-
-    def file(self, path: str) -> Path:
-        return self.root / "lake" / str(self.entries[path].address)
-
-    def found(self, *, checksums: bool = False) -> list[Finding]:
-        return [
-            finding
-            for finding in self.repo.fsck(data=not checksums, checksums=checksums)
-            if finding.trouble is not Trouble.UNREACHABLE
-        ]
-
-
 KINDS = {
     "inline/1": ("commit ", "branch work"),
     "ranges/0007": ("commit ",),
@@ -131,17 +64,12 @@ KINDS = {
 }
 
 
-@pytest.fixture
-def lake(tmp_path: Path) -> Lake:
-    return Lake(tmp_path)
-
-
-def test_a_healthy_repository(lake: Lake) -> None:
+def test_a_healthy_repository(lake: CheckedLake) -> None:
     assert lake.found() == lake.found(checksums=True) == []
 
 
 @pytest.mark.parametrize("path", KINDS)
-def test_an_object_that_is_missing(lake: Lake, path: str) -> None:
+def test_an_object_that_is_missing(lake: CheckedLake, path: str) -> None:
     lake.file(path).unlink()
     assert [finding for finding in lake.repo.fsck() if finding.damage] == []
     for checksums in (False, True):
@@ -154,7 +82,7 @@ def test_an_object_that_is_missing(lake: Lake, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", KINDS)
-def test_an_object_that_is_truncated(lake: Lake, path: str) -> None:
+def test_an_object_that_is_truncated(lake: CheckedLake, path: str) -> None:
     lake.file(path).write_bytes(b"short")
     for checksums in (False, True):
         (found,) = lake.found(checksums=checksums)
@@ -168,7 +96,7 @@ def test_an_object_that_is_truncated(lake: Lake, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", KINDS)
-def test_other_content_of_the_same_size(lake: Lake, path: str) -> None:
+def test_other_content_of_the_same_size(lake: CheckedLake, path: str) -> None:
     lake.file(path).write_bytes(b"?" * lake.entries[path].size)
     assert lake.found() == []
     (found,) = lake.found(checksums=True)
@@ -177,7 +105,7 @@ def test_other_content_of_the_same_size(lake: Lake, path: str) -> None:
     assert found.why == "differs from the checksum that was stored with the entry"
 
 
-def test_many_problems_at_once(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_problems_at_once(lake: CheckedLake, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small batches give the same findings."""
     paths = sorted(lake.entries)
     for path in paths[::9]:
@@ -194,7 +122,7 @@ def test_many_problems_at_once(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> N
     assert len(found) == len(expected)
 
 
-def test_objects_elsewhere(lake: Lake, tmp_path: Path) -> None:
+def test_objects_elsewhere(lake: CheckedLake, tmp_path: Path) -> None:
     there = tmp_path / "else where"
     there.mkdir()
     branch = lake.repo.branch("main")
@@ -218,7 +146,7 @@ def test_objects_elsewhere(lake: Lake, tmp_path: Path) -> None:
     assert found[0].id == (there / "a").as_uri()
 
 
-def test_a_full_address_in_the_namespace_is_listed(lake: Lake) -> None:
+def test_a_full_address_in_the_namespace_is_listed(lake: CheckedLake) -> None:
     kept = lake.entries["inline/0"]
     address = lake.file("inline/0").as_uri()
     full = Entry(address=address, size=kept.size, checksum=kept.checksum, address_type=AddressType.FULL)
@@ -228,7 +156,7 @@ def test_a_full_address_in_the_namespace_is_listed(lake: Lake) -> None:
     assert {found.id for found in lake.found()} == {kept.address, address}
 
 
-def test_checksums_that_are_not_known(lake: Lake) -> None:
+def test_checksums_that_are_not_known(lake: CheckedLake) -> None:
     branch = lake.repo.branch("main")
     kept = lake.entries["inline/0"]
     for number, checksum in enumerate(("md5:0123", None, "etag:x@y")):
@@ -242,7 +170,7 @@ def test_checksums_that_are_not_known(lake: Lake) -> None:
     assert found.why.startswith("4 objects have no checksum")
 
 
-def test_entries_that_disagree_on_an_object(lake: Lake) -> None:
+def test_entries_that_disagree_on_an_object(lake: CheckedLake) -> None:
     kept = lake.entries["inline/0"]
     branch = lake.repo.branch("main")
     branch.stage("other/size", Entry(address=kept.address, size=3, checksum=kept.checksum))
@@ -254,7 +182,7 @@ def test_entries_that_disagree_on_an_object(lake: Lake) -> None:
 
 
 @pytest.mark.parametrize("checksums", [False, True])
-def test_requests(lake: Lake, checksums: bool) -> None:
+def test_requests(lake: CheckedLake, checksums: bool) -> None:
     """One listing, no request for each object, and one read of each object for checksums."""
     counted = Counted(lake.world.blobs)
     stores = replace(lake.world.stores(), blobs=counted)
@@ -264,7 +192,7 @@ def test_requests(lake: Lake, checksums: bool) -> None:
     assert counted.asked == {"list": 1, **({"read_range": len(lake.entries)} if checksums else {})}
 
 
-def test_an_object_that_many_commits_name_is_read_once(lake: Lake) -> None:
+def test_an_object_that_many_commits_name_is_read_once(lake: CheckedLake) -> None:
     main = lake.repo.branch("main")
     for number in range(5):
         main.stage(f"copy/{number}", replace(lake.entries["inline/0"], path=""))
@@ -274,7 +202,7 @@ def test_an_object_that_many_commits_name_is_read_once(lake: Lake) -> None:
     assert counted.asked == {"list": 1, "read_range": len(lake.entries)}
 
 
-def test_progress(lake: Lake) -> None:
+def test_progress(lake: CheckedLake) -> None:
     shallow, listed, read = list[int](), list[int](), list[int]()
     list(lake.repo.fsck(progress=shallow.append))
     list(lake.repo.fsck(data=True, progress=listed.append))
@@ -284,7 +212,7 @@ def test_progress(lake: Lake) -> None:
 
 
 @pytest.mark.parametrize("damage", [Path.unlink, lambda file: file.write_bytes(b"damaged")])
-def test_a_damaged_range_does_not_end_the_check(lake: Lake, damage: object) -> None:
+def test_a_damaged_range_does_not_end_the_check(lake: CheckedLake, damage: object) -> None:
     """Objects in other parts are checked, and the damage is reported once."""
     assert callable(damage)
     lake.file("staged").unlink()
@@ -299,7 +227,7 @@ def test_a_damaged_range_does_not_end_the_check(lake: Lake, damage: object) -> N
 
 
 @pytest.mark.parametrize("name", ["manifest", "000000.parquet"])
-def test_a_damaged_layer_does_not_end_the_check(lake: Lake, name: str) -> None:
+def test_a_damaged_layer_does_not_end_the_check(lake: CheckedLake, name: str) -> None:
     lake.file("staged").unlink()
     (file,) = (lake.root / "lake" / "_graveler" / "staging").rglob(name)
     file.write_bytes(b"damaged")
@@ -308,7 +236,9 @@ def test_a_damaged_layer_does_not_end_the_check(lake: Lake, name: str) -> None:
     assert len([each for each in found if each.thing is Thing.LAYER]) == 1
 
 
-def test_a_damaged_tree_is_found_although_its_branch_changes(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_tree_is_found_although_its_branch_changes(
+    lake: CheckedLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The branch is read again, and the tree with it, so that a collection never takes it for a tree without names."""
     held = access.read(lake.world.kv, keys.branch(lake.record, BranchId("work")))
     assert held is not None
@@ -360,7 +290,7 @@ def test_addresses_relative_to_a_namespace() -> None:
     assert relative_addresses(table, "s3://b/n").to_pylist() == ["a%20b", "a", "a b/ü", None, None]
 
 
-def test_a_check_of_checksums_says_how_many_objects_it_reads(lake: Lake) -> None:
+def test_a_check_of_checksums_says_how_many_objects_it_reads(lake: CheckedLake) -> None:
     told = list[tuple[str, int]]()
     list(
         lake.repo.fsck(

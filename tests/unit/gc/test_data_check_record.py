@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -19,17 +18,12 @@ from graveler_core.kv.wrappers.passing import Passing, StoreCall
 from graveler_core.model.data_check import CompleteCheck, DataChecks
 from graveler_core.records import access
 from graveler_core.records import layout as keys
-from tests.unit.gc.test_data_check import Lake
+from tests.unit.gc.checked_lake import CheckedLake
 
 T = TypeVar("T")
 
 
-@pytest.fixture
-def lake(tmp_path: Path) -> Lake:
-    return Lake(tmp_path)
-
-
-def reading(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def reading(lake: CheckedLake, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The objects that are read from now on, in order."""
     read: list[str] = []
 
@@ -45,13 +39,13 @@ def damage(found: Iterable[Finding]) -> list[str]:
     return [finding.id for finding in found if finding.damage]
 
 
-def recorded(lake: Lake) -> DataChecks:
+def recorded(lake: CheckedLake) -> DataChecks:
     held = access.read(lake.world.kv, keys.data_checks(lake.record))
     assert held is not None
     return held.value
 
 
-def test_an_interrupted_check_is_continued(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_check_is_continued(lake: CheckedLake, monkeypatch: pytest.MonkeyPatch) -> None:
     """After each batch: it reads the rest, and again what was damaged. Then a check begins anew."""
     monkeypatch.setattr(data_check, "_READ", 10)
     damaged = sorted(lake.entries.values(), key=lambda entry: entry.address)[4]
@@ -97,7 +91,7 @@ def interrupted(batches: int) -> Callable[..., None]:
     return then_stop
 
 
-def test_a_check_of_sizes_leaves_an_unfinished_one(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_of_sizes_leaves_an_unfinished_one(lake: CheckedLake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data_check, "_READ", 10)
     with monkeypatch.context() as patch:
         patch.setattr(DataCheckRecord, "reached", interrupted(1))
@@ -111,7 +105,7 @@ def test_a_check_of_sizes_leaves_an_unfinished_one(lake: Lake, monkeypatch: pyte
     assert (after.checksums, after.unfinished) == (None, before.unfinished)
 
 
-def test_the_check_that_began_later_owns_the_record(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_check_that_began_later_owns_the_record(lake: CheckedLake, monkeypatch: pytest.MonkeyPatch) -> None:
     """The other one goes on to its end, and records nothing more."""
     monkeypatch.setattr(data_check, "_READ", 10)
     earlier, later = (DataCheckRecord(lake.world.stores(), lake.record, resume=False) for _ in range(2))
@@ -125,7 +119,9 @@ def test_the_check_that_began_later_owns_the_record(lake: Lake, monkeypatch: pyt
     assert recorded(lake).unfinished is None
 
 
-def test_with_very_many_damaged_objects_the_rest_is_read_again(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_very_many_damaged_objects_the_rest_is_read_again(
+    lake: CheckedLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(data_check_record, "MOST_DAMAGED", 1)
     record = DataCheckRecord(lake.world.stores(), lake.record, resume=False)
     record.reached("data/b", ["data/a"])
@@ -144,14 +140,14 @@ class ReadOnly(Passing):
         return work()
 
 
-def test_a_store_that_cannot_be_written_is_checked(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_cannot_be_written_is_checked(lake: CheckedLake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data_check, "_READ", 10)
     repo = lake.world.graveler(ReadOnly(lake.world.kv)).repository("repo")
     assert damage(repo.fsck(checksums=True)) == []
     assert access.read(lake.world.kv, keys.data_checks(lake.record)) is None
 
 
-def test_a_repository_that_is_deleted_meanwhile_is_not_written(lake: Lake) -> None:
+def test_a_repository_that_is_deleted_meanwhile_is_not_written(lake: CheckedLake) -> None:
     record = DataCheckRecord(lake.world.stores(), lake.record, resume=False)
     where = keys.data_checks(lake.record)
     lake.world.graveler().delete_repository("repo")

@@ -49,7 +49,7 @@ def receiver(respond: Respond) -> Iterator[Received]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     received.port = server.server_port
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:
         yield received

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,8 +33,8 @@ from tests.unit.engine.flows import table
 from tests.unit.engine.world import World
 
 
-@pytest.fixture
-def world() -> World:
+@cache
+def prepared() -> World:
     made = World()
     made.clock.time = datetime.now(UTC)  # objects in memory bear the machine's time
     repo = made.repository("repo")
@@ -46,6 +48,12 @@ def world() -> World:
     made.repository("gone")
     made.graveler().delete_repository("gone")
     return made
+
+
+@pytest.fixture
+def world() -> World:
+    """The same again for each test. None of them writes objects."""
+    return replace(prepared().fork(), clock=copy(prepared().clock))
 
 
 def ailments(world: World, plan: DoctorPlan | None = None) -> list[Ailment]:

@@ -71,7 +71,7 @@ def answering(answer: str) -> Iterator[tuple[BucketRequests, list[str]]]:
             """Be silent."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        serving = Thread(target=server.serve_forever)
+        serving = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         serving.start()
         try:
             yield to_port(server.server_port), methods
