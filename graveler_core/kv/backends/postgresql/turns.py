@@ -22,13 +22,15 @@ from graveler_core.kv.backends.postgresql.sessions import ConnectionTarget, Sess
 from graveler_core.kv.backends.sessions import Room
 
 _ROOM: Final = Room(kept=4, more=4, seconds=0)
-_BEGIN: Final = "BEGIN"
-_PATIENCE: Final = (
-    "SELECT set_config('lock_timeout', %s, true), set_config('tcp_keepalives_idle', '30', true),"
-    " set_config('tcp_keepalives_interval', '10', true), set_config('tcp_keepalives_count', '3', true)"
+_TAKE: Final = (
+    "BEGIN;"
+    " SELECT set_config('lock_timeout', %s, true), set_config('tcp_keepalives_idle', '30', true),"
+    " set_config('tcp_keepalives_interval', '10', true), set_config('tcp_keepalives_count', '3', true);"
+    " SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || '/' || %s, 0))"
 )
-_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || '/' || %s, 0))"
-"""Statement that takes the lock. Its key includes the schema, because a database can have stores in several schemas."""
+"""Statements that take the lock, sent at once. A pipeline of psycopg would write to the log if the session ends in it.
+The key of the lock includes the schema, because a database can have stores in several schemas.
+"""
 _END: Final = "COMMIT"
 _FAILURES: Final = (psycopg.Error, SQLAlchemyError, GravelerError)
 
@@ -58,10 +60,8 @@ class AdvisoryTurns:
             session = self._sessions.take()
             try:
                 connection = cast("psycopg.Connection[Any]", session.driver_connection)
-                with connection.pipeline():  # one round trip
-                    connection.execute(_BEGIN)
-                    connection.execute(_PATIENCE, (f"{max(int(patience * 1000), 1)}ms",))
-                    connection.execute(_LOCK, (name,))
+                limit = f"{max(int(patience * 1000), 1)}ms"
+                psycopg.ClientCursor(connection).execute(_TAKE, (limit, name))
             except BaseException:
                 session.invalidate()
                 session.close()

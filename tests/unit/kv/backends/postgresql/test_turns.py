@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
 from threading import Event, Thread
@@ -10,8 +12,9 @@ from uuid import uuid4
 import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
+from sqlalchemy.pool import PoolProxiedConnection
 
-from graveler_core.kv.backends.postgresql.sessions import ConnectionTarget, parse_url
+from graveler_core.kv.backends.postgresql.sessions import ConnectionTarget, Sessions, parse_url
 from graveler_core.kv.backends.postgresql.turns import AdvisoryTurns
 
 NAME = "repo/main"
@@ -110,6 +113,23 @@ def test_a_session_that_ends_leaves_its_turn(target: ConnectionTarget, handles: 
     assert order == ["other", "went on"]
     with handles[0].turn(NAME, PATIENCE):
         assert len(sessions(target, granted=True)) == 1
+
+
+def test_a_session_that_breaks_writes_nothing_to_the_log(
+    handles: list[AdvisoryTurns], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection is lost before the statements are sent, as after a restart of the server."""
+    take = Sessions.take
+
+    def broken(self: Sessions) -> PoolProxiedConnection:
+        session = take(self)
+        with socket.socket(fileno=os.dup(session.driver_connection.fileno())) as line:
+            line.shutdown(socket.SHUT_RDWR)
+        return session
+
+    monkeypatch.setattr(Sessions, "take", broken)
+    with handles[0].turn(NAME, PATIENCE):
+        assert not caplog.records
 
 
 def test_turns_take_few_sessions(target: ConnectionTarget, handles: list[AdvisoryTurns]) -> None:
