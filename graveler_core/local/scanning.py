@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from graveler_core.extras import requires
-from graveler_core.local.index import FOLDER, DirectoryIndex, FileState, now
+from graveler_core.local.index import FOLDER, DirectoryIndex, FileState, has_index, now
 from graveler_core.local.names import refusal_of_file
 from graveler_core.model.changes import ChangeKind
 
@@ -111,7 +111,9 @@ def _ignored(root: Path) -> Callable[[str], bool]:
 def _files(
     root: Path, skipped: list[Skipped], ignored: Callable[[str], bool], tracked: Mapping[str, FileState]
 ) -> Iterator[tuple[str, Path]]:
-    """Yield the regular files below a directory. Symbolic links are not followed. Patterns hide no tracked file."""
+    """Yield the regular files below a directory. Symbolic links are not followed, and neither are clones within it.
+    Patterns hide no tracked file.
+    """
     needed = {above for path in tracked for above in _above(path)}
     waiting = [""]
     while waiting:
@@ -121,7 +123,9 @@ def _files(
             if each.name.casefold() == FOLDER:
                 continue
             if each.is_dir(follow_symlinks=False):
-                if f"{path}/" in needed or not ignored(f"{path}/"):
+                if has_index(Path(each.path)):
+                    skipped.append(Skipped(path, "it is a clone of its own"))
+                elif f"{path}/" in needed or not ignored(f"{path}/"):
                     waiting.append(f"{path}/")
             elif path in tracked or not ignored(path):
                 reason = _refusal(each, path)

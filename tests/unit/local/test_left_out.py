@@ -11,7 +11,7 @@ from graveler_core.errors import Conflict
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.local.committing import commit
-from graveler_core.local.pulling import pull
+from graveler_core.local.pulling import clone, init, pull
 from graveler_core.local.status import status
 from tests.unit.local.conftest import START, WORDS, committed, files, remotely
 
@@ -46,6 +46,21 @@ def test_a_directory_that_became_a_link_is_no_removal(lake: Graveler, work: Path
     (work / "s").symlink_to(tmp_path / "elsewhere")
     found = status(lake, work)
     assert (found.changes, [each.path for each in found.skipped]) == ([], ["s"])
+
+
+def test_a_clone_within_a_clone_is_left_to_itself(lake: Graveler, repo: Repository, work: Path) -> None:
+    clone(lake, ("air", "main", "raw"), work / "inner")
+    init(lake, ("air", "main", "elsewhere"), work / "s")
+    for path in ("inner/a", "inner/new", "s/c", "new"):
+        (work / path).write_text("mine")
+    done = commit(lake, work, WORDS)
+    assert done.uploaded == ["new"]
+    assert committed(repo) == {"a": "1", "b": "2", "s/c": "3", "new": "mine"}
+    assert {each.path: each.reason for each in done.skipped} == dict.fromkeys(
+        ("inner", "s"), "it is a clone of its own"
+    )
+    assert commit(lake, work / "inner", WORDS).removed == []
+    assert committed(repo)["a"] == "mine"
 
 
 @pytest.mark.parametrize("there", [{"raw/s/new": "x"}, {"raw/s/c": "x"}, {"raw/s/c": None}])
