@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,6 +19,7 @@ from graveler_core.documents.versions import repository_document
 from graveler_core.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from graveler_core.engine.cleaning import Cleaned
     from graveler_core.gc.collection_plan import CollectionPlan
 
 app = typer.Typer()
@@ -83,22 +84,8 @@ def clean(  # noqa: PLR0913 - the command line's own options
     what = "all repositories" if name is None else f"repository {name}"
     confirm(f"Permanently remove what was deleted more than {undelete_within} ago of {what}?", yes=yes or dry_run)
     late = timedelta(0) if alone else CleaningPlan().late
-    done, left = Cleaned(dry_run=dry_run), limit
-    with session.working("cleaning") as progress:
-        while True:
-            step = session.graveler.clean(
-                undelete_within=within,
-                late=late,
-                dry_run=dry_run,
-                repository=name,
-                limit=CALL if left is None else min(CALL, left),
-                after=after,
-                progress=progress.advance,
-            )
-            done, after = done.plus(step), step.next
-            left = None if limit is None else limit - progress.done
-            if after is None or (left is not None and left <= 0):
-                break
+    options = {"undelete_within": within, "late": late, "dry_run": dry_run, "repository": name}
+    done = _cleaned(session, options, Cleaned(dry_run=dry_run), limit, after)
     if data:
         with session.working("emptying namespaces"):
             emptied = session.graveler.empty_namespaces(grace=plan.grace, dry_run=dry_run, alone=alone)
@@ -106,6 +93,19 @@ def clean(  # noqa: PLR0913 - the command line's own options
             session.out.result(emptied_document(each), emptied_text(each, dry_run=dry_run))
     session.out.result(cleaned_document(done), cleaned_text(done))
     tell_failures(session, done)
+
+
+def _cleaned(session: Session, options: dict[str, Any], done: Cleaned, limit: int | None, after: str | None) -> Cleaned:
+    """Clean in calls of limited size, and return `done` with what they did."""
+    left = limit
+    with session.working("cleaning") as progress:
+        while True:
+            most = CALL if left is None else min(CALL, left)
+            step = session.graveler.clean(**options, limit=most, after=after, progress=progress.advance)
+            done, after = done.plus(step), step.next
+            left = None if limit is None else limit - progress.done
+            if after is None or (left is not None and left <= 0):
+                return done
 
 
 def _emptying(grace: str, *, dry_run: bool, alone: bool) -> CollectionPlan:

@@ -22,6 +22,7 @@ from graveler_core.model.counting import counted
 if TYPE_CHECKING:
     from graveler_core.facade.repository import Repository
     from graveler_core.gc.collected import Collected
+    from graveler_core.gc.sweep import Swept
 
 DAMAGED = 1
 """Exit code when the repository is damaged."""
@@ -155,12 +156,8 @@ def gc(  # noqa: PLR0913 - the command line's own options
     name, kept = repository_uri(uri).repository, span("--grace", grace)
     if data and (limit is not None or uploads):
         raise InvalidInput("--data cannot be combined with --limit or --uploads")
-    if foreign and not data:
-        raise InvalidInput("--foreign needs --data: other objects in the namespace are content, not parts of commits")
-    if inventory is not None and not data:
-        raise InvalidInput("--inventory needs --data: objects of commits are listed by the object store")
-    if session.cluster is not None and not data:
-        raise InvalidInput("--cluster needs --data: objects of commits are swept in this process")
+    if not data:
+        _require_no_options_of_data(session, foreign=foreign, inventory=inventory)
     what = "the content of files that nothing names" if data else "objects that nothing refers to"
     confirm(f"Delete {what} in repository {name}?", yes=yes or dry_run)
     repository = session.graveler.repository(name)
@@ -171,6 +168,19 @@ def gc(  # noqa: PLR0913 - the command line's own options
         return _show_collected(session, done)
     with session.working("collecting"):
         swept = repository.sweep(grace=kept, dry_run=dry_run, limit=limit, alone=alone, uploads=uploads)
+    _show_swept(session, swept, dry_run=dry_run)
+
+
+def _require_no_options_of_data(session: Session, *, foreign: bool, inventory: str | None) -> None:
+    if foreign:
+        raise InvalidInput("--foreign needs --data: other objects in the namespace are content, not parts of commits")
+    if inventory is not None:
+        raise InvalidInput("--inventory needs --data: objects of commits are listed by the object store")
+    if session.cluster is not None:
+        raise InvalidInput("--cluster needs --data: objects of commits are swept in this process")
+
+
+def _show_swept(session: Session, swept: Swept, *, dry_run: bool) -> None:
     what = f"{counted(swept.blobs, 'file')} and {counted(swept.objects, 'object')}, {bytes_for_people(swept.size)}"
     left = f"; left {counted(swept.young, 'that is', 'that are')} too young" if swept.young else ""
     rest = f"; {swept.rest:,} to go" if swept.rest else ""
