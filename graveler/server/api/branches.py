@@ -6,13 +6,7 @@ from starlette.responses import Response as HttpResponse
 
 from graveler.server.api.call import Call, answer, no_content, plain
 from graveler.server.api.commits import commit_record
-from graveler.server.api.records import (
-    ApiRef,
-    BranchCreation,
-    CherryPickCreation,
-    ResetCreation,
-    RevertCreation,
-)
+from graveler.server.api.records import ApiRef, BranchCreation, CherryPickCreation, ResetCreation, RevertCreation
 from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.repository import Repository

@@ -13,7 +13,7 @@ from starlette.responses import Response as HttpResponse
 
 from graveler.server.api.call import Call, answer, no_content
 from graveler.server.api.errors import PATH_EXISTS, message_of, refusal, status_of
-from graveler.server.api.records import (
+from graveler.server.api.object_records import (
     ApiObject,
     ObjectCopy,
     ObjectErrorRecord,

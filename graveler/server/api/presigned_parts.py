@@ -15,8 +15,8 @@ from starlette.responses import Response as HttpResponse
 
 from graveler.server.api.call import Call, answer, no_content
 from graveler.server.api.errors import PATH_EXISTS, refusal
+from graveler.server.api.object_records import PartCopy, PartsAssembly, PartsUpload, PartUrl, StagedLocation
 from graveler.server.api.objects import DEFAULT_CONTENT_TYPE, PRESIGNED_SECONDS, object_record
-from graveler.server.api.records import PartCopy, PartsAssembly, PartsUpload, PartUrl, StagedLocation
 from graveler.server.content_response import UnsatisfiableRange, content_range
 from graveler.server.kept_md5 import etag_of_parts, with_etag
 from graveler_core.errors import InvalidInput, PredicateFailed

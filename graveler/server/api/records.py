@@ -1,13 +1,14 @@
-"""ApiRequest and response records of the API, with the field names that lakeFS's clients expect.
+"""Request and response records of the API, with the field names that lakeFS's clients expect.
 
-Optional fields without a value are left out of responses.
+Records of objects, and of the server itself, have modules of their own. Optional fields without a value are left out of
+responses.
 """
 
 from __future__ import annotations
 
 from typing import Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 MAX_PER_PAGE = 1_000
 """Maximum number of results of one page."""
@@ -149,113 +150,6 @@ class CollectionRules(ApiRequest):
     branches: list[BranchRetention]
 
 
-class ApiObject(ApiResponse):
-    path: str
-    path_type: Literal["object", "common_prefix"]
-    physical_address: str
-    checksum: str
-    mtime: int
-    """Seconds since 1970."""
-    size_bytes: int | None = None
-    physical_address_expiry: int | None = None
-    metadata: dict[str, str] | None = None
-    content_type: str | None = None
-
-
-class ObjectStaging(ApiRequest):
-    physical_address: str
-    checksum: str
-    size_bytes: int = Field(ge=0)
-    mtime: int | None = None
-    metadata: dict[str, str] = Field(default_factory=dict)
-    content_type: str | None = None
-
-
-class StorageClass(ApiResponse):
-    """Properties that the object store gives to an object: none are known."""
-
-    storage_class: str | None = None
-
-
-class StagingLocation(ApiResponse):
-    """Address for an upload straight to the object store."""
-
-    physical_address: str
-    presigned_url: str | None = None
-    presigned_url_expiry: int | None = None
-    """Seconds since 1970."""
-
-
-class StagedLocation(ApiRequest):
-    """Address to which a client has uploaded an object."""
-
-    physical_address: str
-
-
-class ObjectLink(ApiRequest):
-    staging: StagedLocation
-    checksum: str = Field(min_length=1)
-    size_bytes: int = Field(ge=0)
-    mtime: int | None = None
-    user_metadata: dict[str, str] = Field(default_factory=dict)
-    content_type: str | None = None
-
-
-class PartsUpload(ApiResponse):
-    """Upload in parts with signed URLs."""
-
-    upload_id: str
-    physical_address: str
-    presigned_urls: list[str] | None = None
-    """URLs of the first parts."""
-
-
-class PartUrl(ApiResponse):
-    presigned_url: str
-
-
-class CopySource(ApiRequest):
-    repository: str
-    ref: str
-    path: str
-    range: str | None = None
-
-
-class PartCopy(StagedLocation):
-    copy_source: CopySource
-
-
-class StoredPart(ApiRequest):
-    part_number: int = Field(ge=1, le=10_000)
-    etag: str
-
-
-class PartsAssembly(StagedLocation):
-    parts: list[StoredPart] = Field(min_length=1)
-    user_metadata: dict[str, str] = Field(default_factory=dict)
-    content_type: str | None = None
-
-
-class ObjectCopy(ApiRequest):
-    src_path: str
-    src_ref: str | None = None
-    shallow: bool = False
-
-
-class PathList(ApiRequest):
-    paths: list[str] = Field(max_length=MAX_PER_PAGE)
-
-
-class ObjectErrorRecord(ApiResponse):
-    status_code: int
-    message: str
-    path: str
-
-
-class ObjectErrors(ApiResponse):
-    errors: list[ObjectErrorRecord]
-
-
 class RightStats(ApiResponse):
     """Attributes of the right side of a difference."""
 
@@ -359,85 +253,3 @@ class RestoreCreation(ApiRequest):
     tags_meta_range_id: str
     branches_meta_range_id: str
     force: bool = False
-
-
-class StatsEvents(ApiRequest):
-    events: list[dict[str, object]] = Field(default_factory=list)
-
-
-class ApiUser(ApiResponse):
-    id: str
-    creation_date: int
-
-
-class CurrentUser(ApiResponse):
-    user: ApiUser
-
-
-class VersionConfig(ApiResponse):
-    version: str
-    version_context: str = "lakeFS"
-    """Name of the edition. `lakectl` warns before each command if it is another one."""
-    latest_version: str = ""
-    upgrade_recommended: bool = False
-    upgrade_url: str = ""
-
-
-class StorageConfig(ApiResponse):
-    blockstore_type: str
-    blockstore_namespace_example: str
-    blockstore_namespace_ValidityRegex: str
-    default_namespace_prefix: str = ""
-    pre_sign_support: bool = False
-    pre_sign_support_ui: bool = False
-    import_support: bool = False
-    import_validity_regex: str = ""
-    pre_sign_multipart_upload: bool = False
-
-
-class ServerConfig(ApiResponse):
-    version_config: VersionConfig
-    storage_config: StorageConfig
-    storage_config_list: list[StorageConfig] = Field(default_factory=list)
-    capabilities_config: dict[str, object] = Field(default_factory=dict)
-
-
-class LoginConfig(ApiResponse):
-    RBAC: Literal["none", "simplified", "external", "internal"]
-    login_url: str = ""
-    login_cookie_names: list[str] = Field(default_factory=list)
-    logout_url: str = ""
-
-
-class LoginBody(ApiRequest):
-    access_key_id: str
-    secret_access_key: SecretStr
-
-
-class SessionToken(ApiResponse):
-    token: str
-    token_expiration: int
-    """Seconds since 1970."""
-
-
-class AuthCapabilities(ApiResponse):
-    invite_user: bool = False
-    forgot_password: bool = False
-
-
-class GarbageCollectionConfig(ApiResponse):
-    grace_period: int
-    """Seconds for which content that nothing names is kept."""
-
-
-class UsageReport(ApiResponse):
-    """Number of requests by month, which clients show."""
-
-    installation_id: str = "graveler"
-    reports: list[str] = Field(default_factory=list)
-
-
-class SetupState(ApiResponse):
-    state: Literal["initialized", "not_initialized"]
-    comm_prefs_missing: bool = False
-    login_config: LoginConfig

@@ -20,8 +20,10 @@ from graveler.server.api import (
     staging,
     tags,
 )
+from graveler.server.api import object_records as o
 from graveler.server.api import presigned_parts as parts
 from graveler.server.api import records as r
+from graveler.server.api import service_records as s
 from graveler.server.api.access.routes import ACCESS_ROUTES
 from graveler.server.api.not_implemented import NOT_IMPLEMENTED
 from graveler.server.api.route import PAGED, ApiRoute
@@ -45,16 +47,16 @@ _Diffs = r.ResultPage[r.DiffRecord]
 
 _SERVICE: Final = (
     ApiRoute("GET", "/healthcheck", service.get_health, success=204, public=True),
-    ApiRoute("GET", "/setup_lakefs", service.get_setup_state, None, r.SetupState, public=True),
+    ApiRoute("GET", "/setup_lakefs", service.get_setup_state, None, s.SetupState, public=True),
     ApiRoute("POST", "/setup_lakefs", service.refuse_setup, success=409, public=True),
-    ApiRoute("POST", "/auth/login", service.log_in, r.LoginBody, r.SessionToken, public=True),
-    ApiRoute("GET", "/auth/capabilities", service.get_capabilities, None, r.AuthCapabilities, public=True),
-    ApiRoute("GET", "/config", service.get_config, None, r.ServerConfig),
-    ApiRoute("GET", "/config/storage", service.get_storage_config, None, r.StorageConfig),
-    ApiRoute("GET", "/config/version", service.get_version, None, r.VersionConfig),
-    ApiRoute("GET", "/config/garbage-collection", service.get_collection_config, None, r.GarbageCollectionConfig),
-    ApiRoute("GET", "/user", service.get_current_user, None, r.CurrentUser),
-    ApiRoute("GET", "/usage-report/summary", service.get_usage, None, r.UsageReport),
+    ApiRoute("POST", "/auth/login", service.log_in, s.LoginBody, s.SessionToken, public=True),
+    ApiRoute("GET", "/auth/capabilities", service.get_capabilities, None, s.AuthCapabilities, public=True),
+    ApiRoute("GET", "/config", service.get_config, None, s.ServerConfig),
+    ApiRoute("GET", "/config/storage", service.get_storage_config, None, s.StorageConfig),
+    ApiRoute("GET", "/config/version", service.get_version, None, s.VersionConfig),
+    ApiRoute("GET", "/config/garbage-collection", service.get_collection_config, None, s.GarbageCollectionConfig),
+    ApiRoute("GET", "/user", service.get_current_user, None, s.CurrentUser),
+    ApiRoute("GET", "/usage-report/summary", service.get_usage, None, s.UsageReport),
     ApiRoute("POST", "/statistics", service.post_statistics, success=204),
 )
 _REPOSITORIES: Final = (
@@ -124,18 +126,18 @@ _OBJECTS: Final = (
         _BRANCH + "/objects",
         objects.upload_object,
         None,
-        r.ApiObject,
+        o.ApiObject,
         201,
         query="path*",
         streams=True,
     ),
-    ApiRoute("PUT", _BRANCH + "/objects", staging.stage_object, r.ObjectStaging, r.ApiObject, 201, query="path*"),
-    ApiRoute("GET", _BACKING, staging.get_physical_address, None, r.StagingLocation, query=_READ),
-    ApiRoute("PUT", _BACKING, staging.link_physical_address, r.ObjectLink, r.ApiObject, query="path*"),
+    ApiRoute("PUT", _BRANCH + "/objects", staging.stage_object, o.ObjectStaging, o.ApiObject, 201, query="path*"),
+    ApiRoute("GET", _BACKING, staging.get_physical_address, None, o.StagingLocation, query=_READ),
+    ApiRoute("PUT", _BACKING, staging.link_physical_address, o.ObjectLink, o.ApiObject, query="path*"),
     ApiRoute("DELETE", _BRANCH + "/objects", objects.delete_object, success=204, query="path*"),
-    ApiRoute("POST", _BRANCH + "/objects/delete", objects.delete_objects, r.PathList, r.ObjectErrors),
+    ApiRoute("POST", _BRANCH + "/objects/delete", objects.delete_objects, o.PathList, o.ObjectErrors),
     ApiRoute(
-        "POST", _BRANCH + "/objects/copy", objects.copy_object, r.ObjectCopy, r.ApiObject, 201, query="dest_path*"
+        "POST", _BRANCH + "/objects/copy", objects.copy_object, o.ObjectCopy, o.ApiObject, 201, query="dest_path*"
     ),
     ApiRoute("GET", _REF + "/objects", objects.get_object, query=_READ),
     ApiRoute("HEAD", _REF + "/objects", objects.head_object, query="path*"),
@@ -144,20 +146,20 @@ _OBJECTS: Final = (
         _REF + "/objects/ls",
         objects.list_objects,
         None,
-        r.ResultPage[r.ApiObject],
+        r.ResultPage[o.ApiObject],
         query=f"{PAGED} delimiter user_metadata presign",
     ),
-    ApiRoute("GET", _REF + "/objects/stat", objects.stat_object, None, r.ApiObject, query=f"{_READ} user_metadata"),
+    ApiRoute("GET", _REF + "/objects/stat", objects.stat_object, None, o.ApiObject, query=f"{_READ} user_metadata"),
     ApiRoute(
-        "GET", _REF + "/objects/underlyingProperties", objects.get_storage_class, None, r.StorageClass, query="path*"
+        "GET", _REF + "/objects/underlyingProperties", objects.get_storage_class, None, o.StorageClass, query="path*"
     ),
 )
 _PRESIGNED_UPLOADS: Final = (
-    ApiRoute("POST", _PARTS, parts.create_presigned_upload, None, r.PartsUpload, 201, query="path* parts"),
-    ApiRoute("PUT", _UPLOAD, parts.complete_presigned_upload, r.PartsAssembly, r.ApiObject, query="path*"),
-    ApiRoute("DELETE", _UPLOAD, parts.abort_presigned_upload, r.StagedLocation, success=204, query="path*"),
-    ApiRoute("PUT", _PART, parts.presign_upload_part, r.StagedLocation, r.PartUrl, query="path*"),
-    ApiRoute("PUT", _PART + "/copy", parts.copy_upload_part, r.PartCopy, success=204, query="path*"),
+    ApiRoute("POST", _PARTS, parts.create_presigned_upload, None, o.PartsUpload, 201, query="path* parts"),
+    ApiRoute("PUT", _UPLOAD, parts.complete_presigned_upload, o.PartsAssembly, o.ApiObject, query="path*"),
+    ApiRoute("DELETE", _UPLOAD, parts.abort_presigned_upload, o.StagedLocation, success=204, query="path*"),
+    ApiRoute("PUT", _PART, parts.presign_upload_part, o.StagedLocation, o.PartUrl, query="path*"),
+    ApiRoute("PUT", _PART + "/copy", parts.copy_upload_part, o.PartCopy, success=204, query="path*"),
 )
 _COMMITS: Final = (
     ApiRoute("POST", _BRANCH + "/commits", commits.commit, r.CommitCreation, r.ApiCommit, 201),

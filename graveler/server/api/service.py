@@ -9,7 +9,7 @@ from starlette.responses import Response as HttpResponse
 from graveler.server.api.call import Call, answer, no_content
 from graveler.server.api.errors import refusal
 from graveler.server.api.objects import seconds_of
-from graveler.server.api.records import (
+from graveler.server.api.service_records import (
     ApiUser,
     AuthCapabilities,
     CurrentUser,

@@ -16,8 +16,8 @@ from starlette.responses import Response as HttpResponse
 
 from graveler.server.api.call import Call, answer
 from graveler.server.api.errors import refusal
+from graveler.server.api.object_records import ObjectLink, ObjectStaging, StagingLocation
 from graveler.server.api.objects import DEFAULT_CONTENT_TYPE, PRESIGNED_SECONDS, object_record
-from graveler.server.api.records import ObjectLink, ObjectStaging, StagingLocation
 from graveler_core.errors import InvalidInput
 from graveler_core.facade.repository import Repository
 from graveler_core.model.entry import AddressType, Entry

@@ -6,8 +6,9 @@ from typing import Final
 
 from graveler.server.api.access import group_acls, groups, policies, users
 from graveler.server.api.access import records as a
-from graveler.server.api.records import ApiUser, ResultPage
+from graveler.server.api.records import ResultPage
 from graveler.server.api.route import PAGED, ApiRoute
+from graveler.server.api.service_records import ApiUser
 
 _USER: Final = "/auth/users/{user}"
 _GROUP: Final = "/auth/groups/{group}"

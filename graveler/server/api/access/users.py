@@ -8,7 +8,7 @@ from graveler.server.api.access.policies import policy_record
 from graveler.server.api.access.records import ApiGroup, CredentialRecord, NewCredentialRecord, UserCreation
 from graveler.server.api.call import Call, answer, no_content
 from graveler.server.api.objects import seconds_of
-from graveler.server.api.records import ApiUser
+from graveler.server.api.service_records import ApiUser
 from graveler_core.errors import Kind, NotFound
 from graveler_core.facade.access import Access
 from graveler_core.model.iam import Group, Policy, User, UserCredential
