@@ -21,7 +21,7 @@ def test_import_verify_and_export(cli: Cli, tmp_path: Path) -> None:
         "branches: feature-x, main, new",
         "tags: release-1, v1",
         "renamed: feature/x to feature-x, release/1 to release-1",
-        "left out: 1 other objects\n",
+        "left out: 1 other object\n",
     ]
     assert cli("migrate", "nessie-verify", source, URI).out == f"equal: 6 commits of {source}\n"
     ran = cli("migrate", "nessie-export", URI, back)
