@@ -11,25 +11,33 @@ import pytest
 
 PROGRAM = Path(sys.executable).with_name("graveler")
 IN_BASH = """\
-source <("$0" --show-completion bash)
-COMP_WORDS=("$0" "${@}")
-COMP_CWORD=$#
+source "$1"
+COMP_WORDS=("$0" "${@:2}")
+COMP_CWORD=$(($# - 1))
 _graveler_completion "$0"
 printf '%s\\n' "${COMPREPLY[@]}"
 """
 
 
-def completed(*words: str) -> list[str]:
-    """Return what bash offers after these words, with the function that the program installs."""
+def bash(script: str, *arguments: str) -> str:
+    """Return what a script of bash says, whose name is that of the program."""
     done = subprocess.run(
-        ["bash", "-c", IN_BASH, str(PROGRAM), *words],
+        ["bash", "-c", script, str(PROGRAM), *arguments],
         env={**os.environ, "SHELL": "/bin/bash"},
         capture_output=True,
         text=True,
         check=True,
     )
     assert done.stderr == ""
-    return done.stdout.split()
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def function(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The function that the program installs."""
+    path: Path = tmp_path_factory.mktemp("completion") / "function.bash"
+    path.write_text(bash('said=$("$0" --show-completion bash) && printf %s "$said"'))  # bash is the parent
+    return path
 
 
 @pytest.mark.parametrize(
@@ -41,8 +49,8 @@ def completed(*words: str) -> list[str]:
         (("no-such-command", "x"), []),
     ],
 )
-def test_bash_completes(words: tuple[str, ...], offered: list[str]) -> None:
-    assert completed(*words) == offered
+def test_bash_completes(function: Path, words: tuple[str, ...], offered: list[str]) -> None:
+    assert bash(IN_BASH, str(function), *words).split() == offered
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
