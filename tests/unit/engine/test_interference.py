@@ -114,11 +114,17 @@ def _segments(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @cache
+def alone_of(name: str, other: str) -> State:
+    """What is seen after the other alone."""
+    return one_by_one(name, OTHERS[other])[0]
+
+
+@cache
 def ends_of(flow: str, name: str, other: str) -> tuple[State, State, State, bool]:
     """What is seen after the other alone, the flow first, the other first; and whether the flow, first, succeeds."""
     mine, theirs = ON_A_BRANCH[flow], OTHERS[other]
     first, (error, _) = one_by_one(name, mine, theirs)
-    return one_by_one(name, theirs)[0], first, one_by_one(name, theirs, mine)[0], error is None
+    return alone_of(name, other), first, one_by_one(name, theirs, mine)[0], error is None
 
 
 # These look first and swap later: what comes in between may count as after them although it was seen before.
