@@ -39,7 +39,7 @@ NamespaceOption = Annotated[
     str | None, typer.Option(metavar="URI", help="URI for its data. Default: below the storage root of the settings.")
 ]
 AdoptOption = Annotated[
-    bool, typer.Option("--adopt", help="Use a storage namespace that still holds data of an earlier repository.")
+    bool, typer.Option("--adopt", help="Take over a storage namespace that holds data of another repository.")
 ]
 EphemeralOption = Annotated[
     bool,

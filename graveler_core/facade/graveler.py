@@ -104,8 +104,9 @@ class Graveler(Deletion, MigrationCompletion, MigrationFromLakefs, MigrationFrom
             repository's objects. It must not overlap the namespace of another repository.
             default_branch: Name of the branch.
             committer: Name of the committer of the first commit.
-            adopt: Take over a namespace that holds objects of an earlier repository. `sweep` later deletes those
-            to which the new repository does not refer.
+            adopt: Take over a namespace that holds objects of another repository, which is not in this store any more
+            or never was. `sweep` later deletes those to which the new repository does not refer. The other repository
+            deletes nothing there any more.
             ephemeral: Accept a namespace in memory (`memory://`) although the key-value store outlives the process. The
             content is lost at the end of the process, and the repository is damaged afterwards.
 
@@ -116,7 +117,7 @@ class Graveler(Deletion, MigrationCompletion, MigrationFromLakefs, MigrationFrom
             InvalidInput: (`InvalidNamespace`) the namespace is not valid, or is in memory, the key-value store is not,
             and `ephemeral` is false.
             NotUnique: (`RepositoryExists`) the name is taken; (`NamespaceInUse`) the namespace is taken, or holds
-            objects of an earlier repository and `adopt` is false.
+            objects of another repository and `adopt` is false.
         """
         wanted = NewRepository(
             repository_id(name),
@@ -151,8 +152,8 @@ class Graveler(Deletion, MigrationCompletion, MigrationFromLakefs, MigrationFrom
             name: Name of the repository.
             storage_namespace: URI of the directory that holds the repository's objects, as for `create_repository`.
             default_branch: Name of the default branch, which `restore_refs` creates.
-            adopt: Take over a namespace that holds objects of an earlier repository: required to restore a
-            repository in place.
+            adopt: Take over a namespace that holds objects of another repository, as for `create_repository`: required
+            to restore a repository in place.
             ephemeral: Accept a namespace in memory, as for `create_repository`.
             dump: URI of a dump that will be restored. If it is damaged, or if the namespace lacks a file that it
             needs, nothing is created.

@@ -174,7 +174,6 @@ def _begun(stores: Stores, wanted: NewMigration) -> Held[RepositoryRecord]:
         wanted.id,
         wanted.storage_namespace,
         wanted.default_branch,
-        adopt=True,
         creation_date=wanted.creation_date,
         boundary_seed=wanted.boundary_seed,
         migrating=wanted.digest,

@@ -17,8 +17,9 @@
 3. Verify. Read rules, references and names again. Announced commits that are kept now, or are revived, do not expire.
    The others expire. Objects that something else names are spared. One swap enters the other objects as `deleting`, and
    the commits as expired. ✓
-4. Delete the objects, and enter the set as `deleted`. ✓ Before each batch of deletions, read the claim of the namespace
-   and the record again. A collector that finds another claim, or the set no longer there, deletes nothing more. The
+4. Delete the objects, and enter the set as `deleted`. ✓ Before each batch of deletions, read again the claim of the
+   namespace, its owner files (`objects.owner_files`) and the record. A collector that finds another claim, the file of
+   another repository, or the set no longer there, deletes nothing more. The
    addresses of the set are remembered for 90 days, so that an entry that somebody has kept in memory cannot be staged.
    If commits have expired, they are remembered for ever, because the metadata of these commits still shows them.
 
@@ -99,7 +100,7 @@ from graveler_core.gc.stock import Progress
 from graveler_core.gc.unreached import UnreachedCommits
 from graveler_core.model.collection import CollectionState, CondemnedSet, Reason
 from graveler_core.model.entities import RepositoryRecord
-from graveler_core.objects import condemned, expired_commits
+from graveler_core.objects import condemned, expired_commits, owner_files
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.refs import repositories
@@ -179,6 +180,7 @@ class _Collection:
                 "deleted",
                 kind=Kind.CorruptRecord,
             )
+        owner_files.require_owner(self.blobs, repo, dry_run=self.plan.dry_run)
 
     def finish(self) -> None:
         """Delete the objects of the current set if it is due, and the commits that are entered as removed."""

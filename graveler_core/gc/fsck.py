@@ -90,7 +90,7 @@ def _incomplete(stores: Stores, repo: RepositoryRecord) -> Finding:
 
 def _of_structure(check: Inspection) -> Iterator[Finding]:
     """Yield the problems of everything except the objects that entries name."""
-    yield from check.names.claim()
+    yield from check.names.claim(check.stock.owners)
     yield from check.names.default_branch()
     yield from check.names.waiting()
     yield from check.walk_all()

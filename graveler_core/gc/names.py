@@ -4,7 +4,7 @@ namespace.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVar
@@ -15,8 +15,9 @@ from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.stock import Progress
 from graveler_core.kv.store import Store
 from graveler_core.model.entities import BranchRecord, Cleanup, Record, RepositoryRecord, Tag
-from graveler_core.model.ids import CommitId
+from graveler_core.model.ids import CommitId, RepositoryUid
 from graveler_core.model.layers import SealedToken
+from graveler_core.objects import owner_files
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.location import Folder
@@ -76,9 +77,16 @@ class RootRecords:
         yield from self._folder(keys.former_heads(self.repository), Thing.REFERENCE_LOG, lambda name, head: None)
         yield from self._folder(keys.pending_events(self.repository), Thing.REFERENCE_LOG, lambda name, event: None)
 
-    def claim(self) -> Iterator[Finding]:
-        """Yield a finding unless this repository owns its storage namespace."""
+    def claim(self, owners: Collection[RepositoryUid]) -> Iterator[Finding]:
+        """Yield a finding unless this repository alone owns its storage namespace.
+
+        Args:
+            owners: Repositories that have an owner file in the namespace.
+        """
         uri = self.repository.storage_namespace
+        for uid in sorted({*owners} - {self.repository.uid}):
+            why = f"belongs to repository {uid} of another store ({owner_files.address(uid)})"
+            yield Finding(Trouble.INCONSISTENT, Thing.NAMESPACE, uri, why, f"repository {self.repository.id}")
         try:
             held = access.read(self.kv, keys.namespace_claim(uri))
         except CorruptData as e:

@@ -10,7 +10,7 @@ abandoned namespace as far as the grace period permits:
    (`engine.staging.kept_content`).
 2. Wait for the grace period. Read the names in all repositories of the store. Delete the objects that graveler has
    created and that nothing names. Enter the claim as `emptied` if none was left ✓.
-3. Wait for the grace period. Remove the claim ✓ and the record ✓.
+3. Wait for the grace period. Delete the owner file, and remove the claim ✓ and the record ✓.
 
 Proof that no object is deleted to which an entry refers. The repository itself is gone: it can be neither read nor
 restored. Entries of other repositories refer to the objects by full addresses. A flow that stages or imports such an
@@ -23,8 +23,10 @@ call that has paused deletes at most one batch after the claim has become `empti
 grace period. The grace period must therefore be longer than the deletion of a batch. Less than a day is refused,
 unless nothing else works on the store.
 
-Another store may use the same namespace, for example because a dump of the repository was restored there. No claim
-shows this. If an object was written more than a day after the repository was removed, nothing is deleted.
+Another store may have taken the namespace over, for example because a dump of the repository was restored there. Then
+there is another owner file (`objects.owner_files`), and nothing is deleted. A repository that an older version has
+created may have no such file. Therefore nothing is deleted either if an object was written more than a day after the
+repository was removed.
 
 Objects that another entry names stay. Then the claim stays `emptying`, and a later call looks again. If a batch was
 interrupted, the next call goes on. Two calls at once are harmless: every change of the claim is a swap, and all
@@ -52,6 +54,7 @@ from graveler_core.gc.sweep import LEAST_GRACE
 from graveler_core.model.address import namespace
 from graveler_core.model.entities import AbandonedNamespace, ClaimState, NamespaceClaim
 from graveler_core.model.ids import Nonce, RepositoryId, RepositoryUid
+from graveler_core.objects import owner_files
 from graveler_core.objects.condemned import ADDRESSES
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -79,7 +82,7 @@ class NamespaceState(StrEnum):
     RELEASED = "released"
     """All objects are deleted, and the namespace can be used again."""
     OWNED = "owned"
-    """A repository has the namespace again. It collects the objects."""
+    """A repository has the namespace again, in this store or in another one. It collects the objects."""
 
 
 @dataclass(slots=True)
@@ -192,7 +195,7 @@ class _Namespace:
         self._measure(found)
         unnamed = found.unnamed()
         for start in range(0, unnamed.num_rows, DELETED_AT_ONCE):
-            if access.read(self.stores.kv, self.where) != claim:
+            if access.read(self.stores.kv, self.where) != claim or self._owned_elsewhere():
                 return None
             addresses = unnamed.slice(start, DELETED_AT_ONCE).column("address").to_pylist()
             delete_all(self.blobs, addresses, self.stores.executor.map, self.progress)
@@ -202,9 +205,19 @@ class _Namespace:
 
     def _release(self, claim: Held[NamespaceClaim]) -> None:
         self.done.state = NamespaceState.EMPTIED
-        if self._is_due(claim.value) and access.remove(self.stores.kv, self.where, claim):
+        if not self._is_due(claim.value):
+            return
+        owner_files.remove(self.blobs, self.record.value.uid)
+        if access.remove(self.stores.kv, self.where, claim):
             access.remove(self.stores.kv, keys.abandoned_namespace(self.uri), self.record)
             self.done.state = NamespaceState.RELEASED
+
+    def _owned_elsewhere(self) -> bool:
+        """Return `True` if a repository of another store owns the namespace."""
+        owned = bool(owner_files.owners(self.blobs) - {self.record.value.uid})
+        if owned:
+            self.done.state = NamespaceState.OWNED
+        return owned
 
     def _forget(self, claim: NamespaceClaim) -> None:
         """Remove the record if another repository owns the namespace. A cleaner is about to remove the former claim."""
@@ -226,7 +239,9 @@ class _Namespace:
             return None
 
     def _found(self) -> Candidates | None:
-        """Return the objects to delete, marked. Return `None` if one was written after the repository was removed."""
+        """Return the objects to delete, marked. Return `None` if another repository may need them."""
+        if self._owned_elsewhere():
+            return None
         since = self.record.value.since + LEAST_GRACE
         listed = list(self._listed())
         if any(blob.mtime > since for blob in listed):
@@ -240,6 +255,8 @@ class _Namespace:
     def _listed(self) -> Iterator[BlobInfo]:
         for blob in self.blobs.list(""):
             self.progress(1)
+            if blob.address.startswith(owner_files.PREFIX):
+                continue
             if self.plan.foreign or blob.address.startswith(CONTENT) or CREATED.fullmatch(blob.address):
                 yield blob
 

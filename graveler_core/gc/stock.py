@@ -14,7 +14,8 @@ from graveler_core.blobs.port import Blobs
 from graveler_core.errors import CorruptData
 from graveler_core.kv.store import Store
 from graveler_core.model.entities import RepositoryRecord
-from graveler_core.model.ids import ObjectId
+from graveler_core.model.ids import ObjectId, RepositoryUid
+from graveler_core.objects import owner_files
 from graveler_core.objects.objects import decode_object
 from graveler_core.records import layout as keys
 
@@ -46,6 +47,8 @@ class Stock:
     """Small runs, by id."""
     staged: dict[str, StoredItem] = field(default_factory=dict)
     """Files of layers, by layer: their total size, and the time of the last write."""
+    owners: set[RepositoryUid] = field(default_factory=set)
+    """Repositories that have an owner file."""
     foreign: dict[str, int] = field(default_factory=dict)
     """Other files in the namespace: size in bytes by address."""
 
@@ -61,6 +64,8 @@ def take_stock(kv: Store, blobs: Blobs, repo: RepositoryRecord, progress: Progre
             layer = blob.address.removeprefix(STAGING).split("/")[0]
             held = stock.staged.get(layer, StoredItem(0, blob.mtime))
             stock.staged[layer] = StoredItem(held.size + blob.size, max(held.needed or blob.mtime, blob.mtime))
+        elif blob.address.startswith(owner_files.PREFIX):
+            stock.owners.add(RepositoryUid(blob.address.removeprefix(owner_files.PREFIX)))
         else:
             stock.foreign[blob.address] = blob.size
         progress(1)

@@ -6,12 +6,14 @@ a cleanup record are left to the cleaner.
 1. Stock (`gc.stock`): list the stored items. Only listed items are deleted.
 2. Marks (`gc.inspection`): mark reachable items. Branches are read before layouts, because data that a compacted
 tree shares with the commit that takes it is in that commit's layout before it leaves the branch. Damage ends the
-sweep, because it is unknown which items the damaged item named.
+sweep, because it is unknown which items the damaged item named. So does an owner file of another repository
+(`objects.owner_files`).
 3. Objects: delete those that are old and unmarked, each only in the state in which it was old. A writer that is
 about to name an object writes it again.
 4. Blobs: delete those that are old and unmarked, in batches. A batch holds the register that renewals also hold,
 reads the age of each blob again, and deletes those that are still old. `objects.kept_blobs` explains why a writer
-that finds a stored blob and is about to name it is safe. The repository is read again before each batch.
+that finds a stored blob and is about to name it is safe. The repository and the owner files are read again before each
+batch.
 5. Files of layers: delete those that are old, on no branch, and in no cleanup record that is read after the listing.
 Their writer did not know that the cleaner had dropped the layer. The cleanup record exists from before the first
 file until the layer cannot be listed any more (`engine.cleaning.live`), so such a layer is never listed again.
@@ -50,6 +52,7 @@ from graveler_core.gc.stock import Progress
 from graveler_core.gc.uploads import purge
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import LayerId, ObjectId
+from graveler_core.objects import owner_files
 from graveler_core.objects.objects import decode_object
 from graveler_core.objects.sweep_register import SweepRegister
 from graveler_core.objects.uploads import Uploads
@@ -151,7 +154,8 @@ def sweep(
         progress: Called with the number of items examined since the last call.
 
     Raises:
-        CorruptData: An item that refers to others is damaged; nothing was deleted.
+        CorruptData: An item that refers to others is damaged, or the namespace belongs to another repository; nothing
+            was deleted.
         InvalidInput: The repository is bare, so it is unknown which items a restoration will need.
         NotFound: The repository was deleted. SlowDown, Unavailable, OutcomeUnknown: Some items may be deleted; sweep
             again.
@@ -163,10 +167,12 @@ def sweep(
     most = plan.limit if plan.limit is not None else sys.maxsize
     work = _Sweep(stores, repo, plan, began, Swept(plan.dry_run), most)
     look = begun(stores, repo, deep=False, progress=progress)
-    claim = list(look.names.claim())
+    claim = list(look.names.claim(look.stock.owners))
     found = [*claim, *look.walk_all(), *look.note_rest(work.cutoff)]
     if claim or look.blind:
         raise _refused(repo, next(finding for finding in found if finding.damage and finding.thing in _LEADING))
+    if not plan.dry_run:
+        owner_files.require_owner(stores.blobs.at(repo.storage_namespace), repo)
     _objects(work, look)
     _blobs(work, look)
     _layers(work, look)
@@ -233,6 +239,7 @@ def _deleted(work: _Sweep, batch: Sequence[ObjectId]) -> list[ObjectId]:
     if repositories.get(stores.kv, stores.clock, stores.ids, repo.id).uid != repo.uid:
         repositories.usable(repo.id, None)
     blobs, deleted = stores.blobs.at(repo.storage_namespace), list[ObjectId]()
+    owner_files.require_owner(blobs, repo)
     with SweepRegister(stores.kv, repo, stores.clock, stores.ids).held() as in_time:
         ages = list(stores.executor.map(partial(_age, work), batch))
         old = [id for id, age in zip(batch, ages, strict=True) if age is _Age.OLD]

@@ -68,7 +68,7 @@ def test_leftovers_are_adopted_when_asked(flights: Cli, here: Path) -> None:
     flights("compact", "graveler://flights/main")
     for file in (here / ".graveler").glob("meta.db*"):
         file.unlink()
-    refused(flights("repo", "create", "graveler://flights"), "earlier repository", "adopt")
+    refused(flights("repo", "create", "graveler://flights"), "another store", "adopt")
     assert flights("repo", "list").out == ""
     assert flights("repo", "create", "graveler://flights", "--adopt").code == 0
 

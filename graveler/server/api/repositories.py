@@ -24,14 +24,18 @@ def list_repositories(call: Call) -> HttpResponse:
 
 
 def create_repository(call: Call) -> HttpResponse:
-    """Create a repository with one branch and one commit, or a bare one. Sample data are one more commit."""
+    """Create a repository with one branch and one commit, or a bare one. Sample data are one more commit.
+
+    A bare repository takes its namespace over from a repository of another store, as clients of lakeFS expect that
+    restore a dump.
+    """
     wanted: RepositoryCreation = call.body
     bare = call.query.flag("bare")
     if bare and wanted.sample_data:
         raise InvalidInput("sample_data: a bare repository has no branch; leave it out")
     create = call.graveler.create_bare_repository if bare else call.graveler.create_repository
     namespace = _namespace(wanted.storage_namespace, call.settings.storage_root)
-    made = create(wanted.name, namespace, default_branch=wanted.default_branch)
+    made = create(wanted.name, namespace, default_branch=wanted.default_branch, adopt=bare)
     if wanted.sample_data:
         add_sample_data(made.branch(made.default_branch))
     if wanted.read_only:

@@ -8,6 +8,9 @@ the record before it removes the entry.) If there was no entry at the first read
 record at the second, the repository was deleted in between. If there was no entry at the third, it was restored
 since, and a restoration renews the claim first, so the claim is not the one that was read. A creation whose record
 is gone is never activated. Claims of namespaces that are being emptied have no owner, and stay (`gc.namespaces`).
+
+The owner file is deleted before the claim is removed, so that no file stays that nobody knows. If the claim has been
+renewed, the file is written again. After a crash in between, the next collection of the repository writes it.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from typing import Any
 
 from graveler_core.engine.cleaning.work import CleaningCall, Position, Step
 from graveler_core.model.entities import ClaimState, NamespaceClaim
+from graveler_core.objects import owner_files
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
@@ -43,8 +47,17 @@ def _orphans(work: CleaningCall, rows: Sequence[Row]) -> None:
     for looks_at_entry in (False, True, False, True):
         rows = _unowned(work, rows, looks_at_entry)
     for uri, held in rows:
-        where = keys.namespace_claim(uri)
-        work.done.claims += work.plan.dry_run or access.remove(work.stores.kv, where, held)
+        work.done.claims += work.plan.dry_run or _removed(work, uri, held)
+
+
+def _removed(work: CleaningCall, uri: str, held: Held[NamespaceClaim]) -> bool:
+    """Delete the owner file, then remove the claim. If a restoration has renewed the claim, write the file again."""
+    blobs, claim = work.stores.blobs.at(uri), held.value
+    owner_files.remove(blobs, claim.owner)
+    if access.remove(work.stores.kv, keys.namespace_claim(uri), held):
+        return True
+    owner_files.write(blobs, claim.repository, claim.owner)
+    return False
 
 
 def _unowned(work: CleaningCall, rows: Sequence[Row], looks_at_entry: bool) -> list[Row]:

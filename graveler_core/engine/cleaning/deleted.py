@@ -9,9 +9,10 @@
    `deleting` ✓.
 4. All layers of all branches and cleanup records are dropped. Then the partitions are dropped, with these records,
    which named the layers.
-5. The namespace is entered as abandoned, so that its objects can be deleted (`gc.namespaces`). It is released ✓,
-   repeatedly until the claim is not the uid's: a restoration that lost the entry may have renewed the claim in
-   between. Then the entry is removed ✓.
+5. The namespace is entered as abandoned, so that its objects can be deleted (`gc.namespaces`). If the repository was
+   never active, there is nothing but its owner file, which is deleted. The namespace is released ✓, repeatedly until
+   the claim is not the uid's: a restoration that lost the entry may have renewed the claim in between. Then the entry
+   is removed ✓.
 
 A repository that is reachable, or will be, is never emptied, for these reasons. A restoration removes its entry, as
 `restoring`, before it makes the repository active. Once the entry is `purging`, no running restoration can succeed,
@@ -45,6 +46,7 @@ from graveler_core.model.entities import (
     RepositoryState,
 )
 from graveler_core.model.ids import Nonce
+from graveler_core.objects import owner_files
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
@@ -183,7 +185,11 @@ def _layers_dropped(work: CleaningCall, repo: RepositoryRecord, folder: str, aft
 
 
 def _release(work: CleaningCall, repo: RepositoryRecord) -> None:
-    """Release the namespace, if the repository has claimed it."""
+    """Release the namespace, if the repository has claimed it. The creation may have written the owner file after an
+    earlier cleaner released the namespace.
+    """
+    if not repo.was_active:
+        owner_files.remove(work.stores.blobs.at(repo.storage_namespace), repo.uid)
     where = keys.namespace_claim(repo.storage_namespace)
     while (claim := access.read(work.stores.kv, where)) is not None and claim.value.owner == repo.uid:
         _abandon(work, repo)

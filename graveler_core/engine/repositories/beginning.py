@@ -1,10 +1,7 @@
-"""First steps of every new repository: its record in `initial`, the claim of its namespace, and the first file there.
+"""First steps of every new repository: its record in `initial`, and the claim of its namespace.
 
 Two repositories that are created in overlapping namespaces both claim first and check afterwards, so at least one of
-them finds the other. The owner of the claim checks for files of an earlier repository: no other repository creates
-files there in the meantime. A new repository takes over such files only if the caller requests it. This check is a
-convenience and not a guarantee: files that are written later are not found. They are never overwritten, because
-blobs are named by their content, but a sweep would delete the files to which the new repository does not refer.
+them finds the other. The first files in the namespace come next (`engine.repositories.first_files`).
 """
 
 from __future__ import annotations
@@ -12,14 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from graveler_core.committed.apply import Applied, apply
-from graveler_core.committed.node import EMPTY
-from graveler_core.committed.trees import address, encoded
-from graveler_core.errors import GravelerError, InvalidInput, Kind, NotFound, NotUnique, PredicateFailed
+from graveler_core.errors import (
+    InvalidInput,
+    Kind,
+    NotFound,
+    NotUnique,
+    PredicateFailed,
+)
 from graveler_core.kv.limits import check_key
 from graveler_core.model.address import Namespace
 from graveler_core.model.entities import ClaimState, DeletedState, NamespaceClaim, RepositoryRecord, RepositoryState
-from graveler_core.model.entry import RECORD_SCHEMA
 from graveler_core.model.ids import BranchId, Nonce, RepositoryId, RepositoryUid
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -65,7 +64,7 @@ def require_as_durable(stores: Stores, wanted: NewRepository, place: Namespace) 
         raise InvalidInput(
             f"storage namespace {place.uri!r}: its content is lost when this process ends, but the key-value store "
             "keeps the repository, which is damaged then; choose a directory or bucket, or ask for this with "
-            "ephemeral=True (--ephemeral)",
+            "--ephemeral (ephemeral=True)",
             kind=Kind.InvalidNamespace,
             uri=place.uri,
         )
@@ -125,27 +124,30 @@ def claim(stores: Stores, repo: RepositoryRecord, place: Namespace) -> Held[Name
     except PredicateFailed:
         standing = access.read(stores.kv, where)
         if standing is None or standing.value.owner != repo.uid:
-            _withdraw(stores, repo)
+            withdraw(stores, repo)
             raise _in_use(stores, repo, place.uri, standing) from None
         # The claim is renewed, so that an earlier run that undoes its creation removes nothing of this run.
         held = access.replace(stores.kv, where, standing, made)
     other = overlapping(stores.kv, place)
     if other is not None:
         access.remove(stores.kv, where, held)
-        _withdraw(stores, repo)
+        withdraw(stores, repo)
         raise _in_use(stores, repo, *other)
     return held
 
 
-def _withdraw(stores: Stores, repo: RepositoryRecord) -> None:
-    """Undo a creation that was refused. It owns only its record. The record of a migration is removed only if it is
-    this run's.
+def withdraw(stores: Stores, repo: RepositoryRecord) -> bool:
+    """Remove the record of a creation that was refused. The record of a migration is removed only if it is this run's.
+
+    Returns:
+        True if no run can go on with the repository.
     """
     standing = repositories.find(stores.kv, repo.id)
     if standing is None or standing.value.uid != repo.uid:
-        return
-    if not repo.migrating or standing.value.nonce == repo.nonce:
-        access.remove(stores.kv, keys.repository(repo.id), standing)
+        return True
+    if repo.migrating and standing.value.nonce != repo.nonce:
+        return False
+    return access.remove(stores.kv, keys.repository(repo.id), standing)
 
 
 def _in_use(stores: Stores, repo: RepositoryRecord, uri: str, claimed: Held[NamespaceClaim] | None) -> NotUnique:
@@ -191,33 +193,3 @@ def _when(stores: Stores, since: datetime) -> str:
 
 def _uri(name: str | None) -> str:
     return "" if name is None else f" graveler://{name}"
-
-
-def first_tree(stores: Stores, repo: RepositoryRecord, claimed: Held[NamespaceClaim], *, adopt: bool) -> Applied:
-    """Write the empty tree. It is the first file in the namespace, and proves that the namespace is writable.
-
-    Any error is raised after the creation is undone.
-    """
-    try:
-        if not adopt:
-            require_unused(stores, repo)
-        applied = apply(stores.trees(repo), None, RECORD_SCHEMA.empty_table())
-    except GravelerError:
-        access.remove(stores.kv, keys.namespace_claim(repo.storage_namespace), claimed)
-        _withdraw(stores, repo)
-        raise
-    return applied
-
-
-def require_unused(stores: Stores, repo: RepositoryRecord) -> None:
-    """Refuse files of an earlier repository. This repository would not refer to them, and a sweep would delete them."""
-    mine = address(encoded(EMPTY)[0])
-    for blob in stores.blobs.at(repo.storage_namespace).list(address("")):
-        if blob.address != mine:
-            raise NotUnique(
-                f"storage namespace {repo.storage_namespace!r}: holds {blob.address} of an earlier repository, which a "
-                "restored one may need; adopt=True takes the namespace over, and collections delete what nothing names",
-                kind=Kind.NamespaceInUse,
-                repository=repo.id,
-                namespace=repo.storage_namespace,
-            )

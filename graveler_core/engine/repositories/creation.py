@@ -1,11 +1,12 @@
 """Creation of repositories. Source: seed 001, step 2, made safe by the lifecycle records.
 
-`repos/<name>` := initial ✓ (names its namespace) → claim the namespace ✓, then look for claims above and below →
-first commit → default branch → active ✓. Only the last swap makes the repository visible. A crash before it leaves a
-record in `initial`. After two minutes, any process may declare it failed, and it is deleted like other repositories.
+`repos/<name>` := initial ✓ (names its namespace) → claim the namespace ✓, then look for claims above and below → write
+the owner file, then look for files of other repositories → first commit → default branch → active ✓. Only the last swap
+makes the repository visible. A crash before it leaves a record in `initial`. After two minutes, any process may declare
+it failed, and it is deleted like other repositories.
 
-The first steps are those of `engine.repositories.beginning`. Every record contains a fresh nonce, so no swap
-succeeds on an equal older state.
+The first steps are those of `engine.repositories.beginning` and `engine.repositories.first_files`. Every record
+contains a fresh nonce, so no swap succeeds on an equal older state.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from graveler_core.engine.repositories.beginning import (
     NewRepository,
     begin,
     claim,
-    first_tree,
     require_as_durable,
     require_claimable,
 )
 from graveler_core.engine.repositories.deletion import enter_for_cleaner
+from graveler_core.engine.repositories.first_files import first_tree
 from graveler_core.errors import Conflict, GravelerError, Kind, PredicateFailed
 from graveler_core.model import past
 from graveler_core.model.address import namespace
@@ -43,7 +44,8 @@ def create_repository(stores: Stores, wanted: NewRepository) -> RepositoryRecord
 
     Raises:
         NotUnique: The name is in use (`RepositoryExists`). Or another repository owns the storage namespace, a place
-            above it or a place inside it, or an earlier repository left files there (`NamespaceInUse`).
+            above it or a place inside it, or a repository of another store owns it, or an earlier repository left files
+            there (`NamespaceInUse`).
         InvalidInput, LimitExceeded: The namespace or the committer is invalid, or the namespace is in memory and the
             key-value store is not.
         Unavailable: The namespace is not writable.

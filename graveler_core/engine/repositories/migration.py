@@ -1,6 +1,6 @@
 """Lifecycle of a repository that is the target of a migration: begun, taken over by a later run, left to the cleaner.
 
-`repos/<name>` := initial, with the digest of the source's state ✓ → the namespace is claimed ✓, its first file is
+`repos/<name>` := initial, with the digest of the source's state ✓ → the namespace is claimed ✓, its first files are
 written → the record `migration` ✓ contains the same digest → the contents are written (`transfer.migration`) →
 active ✓, without the digest. A crash before the last swap leaves a record in `initial`. A run from the same state of
 the source continues with it, by a swap that makes it its own. After a day without such a run, any process may
@@ -17,8 +17,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from graveler_core.engine.repositories.beginning import NewRepository, begin, claim, first_tree, require_claimable
+from graveler_core.engine.repositories.beginning import NewRepository, begin, claim, require_claimable
 from graveler_core.engine.repositories.deletion import enter_for_cleaner
+from graveler_core.engine.repositories.first_files import first_tree
 from graveler_core.errors import Conflict, GravelerError, InvalidInput, Kind, PredicateFailed
 from graveler_core.model.address import namespace
 from graveler_core.model.entities import RepositoryRecord, RepositoryState

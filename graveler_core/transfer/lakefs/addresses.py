@@ -83,5 +83,5 @@ def storage_namespace(uri: str, objects: str | None) -> Namespace:
         return namespace(location(uri))
     except InvalidInput as e:
         raise InvalidInput(
-            f"storage namespace {uri!r} of lakeFS: pass its location as a URI with objects=… (--objects)"
+            f"storage namespace {uri!r} of lakeFS: pass its location as a URI with --objects (objects=…)"
         ) from e

@@ -18,13 +18,14 @@ from graveler_core.engine.repositories import undeletion as undelete
 from graveler_core.kv.backends.memory import MemoryStore
 from graveler_core.model.entities import BranchRecord, RepositoryRecord, RepositoryState
 from graveler_core.model.layers import Layer
+from graveler_core.objects import owner_files
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.stores import Stores
 from tests.proofs.simulation.cast import OTHER, Cast
 from tests.proofs.simulation.history import REPO, History, Operation, Outcome
 from tests.proofs.simulation.observe import Observer, layers
-from tests.proofs.simulation.repositories import Registers
+from tests.proofs.simulation.repositories import Registers, owner_file
 from tests.proofs.simulation.retirement import LEFT
 from tests.proofs.simulation.world import World
 
@@ -111,12 +112,24 @@ def violations(world: World, history: History, observer: Observer, registers: Re
         claim = observer.read(keys.namespace_claim(repo.storage_namespace))
         if repo.state is RepositoryState.ACTIVE and (claim is None or claim.owner != repo.uid):
             yield f"repository {repo.id} {repo.uid[:8]} has lost its storage namespace"
+    yield from _owner_files(world, active)
     uids = {repo.uid for repo in active}
     for uri, held in access.scan(world.kv, keys.NAMESPACES):
         if held.value.owner not in uids:
             yield f"{LEFT}: the claim on {uri}"
     if theme in (AT_THE_END, RESTORATIONS):
         yield from _garbage(world, active)
+
+
+def _owner_files(world: World, active: list[RepositoryRecord]) -> Iterator[str]:
+    """Those that repositories have lost, and those of repositories that are gone. An abandoned namespace keeps its."""
+    needed = {owner_file(repo.storage_namespace, repo.uid) for repo in active if repo.state is RepositoryState.ACTIVE}
+    for at in needed - set(world.held):
+        yield f"the owner file {at} is lost"
+    abandoned = {owner_file(uri, held.value.uid) for uri, held in access.scan(world.kv, keys.ABANDONED)}
+    for at in set(world.held) - needed - abandoned:
+        if owner_files.PREFIX in at:
+            yield f"{LEFT}: {at}"
 
 
 def _garbage(world: World, active: list[RepositoryRecord]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from graveler_core.errors import Kind
 from graveler_core.kv.store import Store
 from graveler_core.model.entities import RepositoryRecord, RepositoryState
 from graveler_core.model.ids import RepositoryId, RepositoryUid
+from graveler_core.objects import owner_files
 from graveler_core.records import layout as keys
 from tests.proofs.simulation.history import History, Operation, Outcome
 from tests.proofs.simulation.observe import Observer
@@ -102,6 +103,8 @@ class Registers:
         claim = self.observer.read(keys.namespace_claim(repo.storage_namespace))
         if claim is None or claim.owner != repo.uid:
             self.broken.append(f"{where} {_words(repo)} does not own {repo.storage_namespace}")
+        if owner_file(repo.storage_namespace, repo.uid) not in self.observer.held:
+            self.broken.append(f"{where} {_words(repo)} has no owner file in {repo.storage_namespace}")
         branch = self.observer.read(keys.branch(repo, repo.default_branch))
         if branch is None:
             self.broken.append(f"{where} {_words(repo)} has no default branch")
@@ -124,6 +127,11 @@ class Registers:
         emptied = repo.was_active and (claim is None or claim.owner != repo.uid)
         if entry is None and creator != actor and not emptied:
             self.broken.append(f"{LEFT}: {where} {_words(repo)} is gone, and nothing tells the cleaner")
+
+
+def owner_file(namespace: str, uid: RepositoryUid) -> str:
+    """Where the owner file of a repository is."""
+    return f"{namespace}/{owner_files.address(uid)}"
 
 
 def violations(history: History, registers: Registers) -> Iterator[str]:

@@ -90,8 +90,8 @@ FLOWS: dict[str, Flow] = {
     "delete branch": lambda w, g: g.repository("repo").delete_branch("dev"),
     "create tag": lambda w, g: g.repository("repo").create_tag("v2", "dev"),
     "delete tag": lambda w, g: g.repository("repo").delete_tag("v1"),
-    "create repository": lambda w, g: g.create_repository("third", w.namespace("third")),
-    "create bare": lambda w, g: g.create_bare_repository("third", w.namespace("third")),
+    "create repository": lambda w, g: g.create_repository("third", w.namespace("third"), adopt=True),
+    "create bare": lambda w, g: g.create_bare_repository("third", w.namespace("third"), adopt=True),
     "delete repository": lambda w, g: g.delete_repository("other"),
 }
 

@@ -226,7 +226,7 @@ def test_a_dump_is_restored_in_another_store(repo: Repository) -> None:
     done = repo.run_task(task.id)
     assert (done.state, done.commit_id, done.error) == (TaskState.DONE, None, "")
     with connect("memory://") as other:
-        bare = other.create_bare_repository("bare", repo.storage_namespace)
+        bare = other.create_bare_repository("bare", repo.storage_namespace, adopt=True)
         _restores(bare, f"{below}/{task.id}")
         assert bare.commit("main").id == repo.commit("main").id
     nothing = repo.begin_restore(f"{below}/nothing")

@@ -49,8 +49,9 @@ class Place:
 
     @property
     def files(self) -> list[Path]:
-        """All that the storage namespace holds."""
-        return sorted(path for path in (self.root / "_graveler").rglob("*") if path.is_file())
+        """All files of graveler in the storage namespace, except for that of the owner."""
+        found = (path for path in (self.root / "_graveler").rglob("*") if path.is_file())
+        return sorted(path for path in found if path.parent.name != "owners")
 
     def file(self, id: str) -> Path:
         return self.root / "_graveler" / id

@@ -311,7 +311,7 @@ def test_damage_ends_it(lake: Lake, tmp_path: Path, damaged: str) -> None:
         where = keys.commit_layout(lake.record, commit.value.commit_id)
         lake.world.kv.set(where.partition, where.key, b"\x01damaged")
     elif damaged == "node":
-        for file in (lake.root / "_graveler").iterdir():
+        for file in (lake.root / "_graveler").glob("[0-9a-f]*"):
             file.unlink()
     else:
         other = lake.world.graveler().create_repository("other", (tmp_path / "other").as_uri())

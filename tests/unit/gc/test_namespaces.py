@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import combinations
@@ -21,7 +22,9 @@ from graveler_core.gc.collection_plan import CollectionPlan
 from graveler_core.gc.findings import Trouble
 from graveler_core.gc.namespaces import EmptiedNamespace, NamespaceState, empty_namespaces
 from graveler_core.gc.sweep import GRACE
+from graveler_core.kv.backends.memory import open_memory
 from graveler_core.model.entry import AddressType, Entry
+from graveler_core.objects import owner_files
 from tests.examples import places
 from tests.unit.engine.interposed import Crash, Interposed
 from tests.unit.engine.templates import Template
@@ -67,14 +70,20 @@ class Lake:
 
     @property
     def objects(self) -> set[str]:
+        """All files except those of owners."""
         root = self.root / OLD
-        return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
+        files = {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
+        return {file for file in files if not file.startswith(owner_files.PREFIX)}
+
+    @property
+    def owners(self) -> set[str]:
+        return set(owner_files.owners(self.world.blobs.at(self.uri)))
 
     def empty(self, plan: CollectionPlan | None = None, kv: Interposed | None = None) -> EmptiedNamespace | None:
         return next(iter(empty_namespaces(self.world.stores(kv), plan)), None)
 
-    def state(self, plan: CollectionPlan | None = None) -> NamespaceState | None:
-        found = self.empty(plan)
+    def state(self, plan: CollectionPlan | None = None, kv: Interposed | None = None) -> NamespaceState | None:
+        found = self.empty(plan, kv)
         return None if found is None else found.state
 
     def sleep(self, time: timedelta = GRACE) -> None:
@@ -110,16 +119,16 @@ def test_nothing_is_left_after_three_graces(lake: Lake) -> None:
     second = lake.empty()
     assert second is not None
     assert (second.state, second.deleted, len(lake.objects)) == (NamespaceState.EMPTIED, before, 0)
-    assert lake.state() is NamespaceState.EMPTIED
+    assert (lake.state(), len(lake.owners)) == (NamespaceState.EMPTIED, 1)
     lake.sleep()
-    assert lake.state() is NamespaceState.RELEASED
+    assert (lake.state(), len(lake.owners)) == (NamespaceState.RELEASED, 0)
     assert lake.empty() is None
     lake.graveler.create_repository("new", lake.uri).branch("main").put("x", b"x")
 
 
 def test_at_once_if_alone(lake: Lake) -> None:
     (done,) = lake.graveler.empty_namespaces(grace=timedelta(0), alone=True)
-    assert (done.state, len(lake.objects)) == (NamespaceState.RELEASED, 0)
+    assert (done.state, len(lake.objects), len(lake.owners)) == (NamespaceState.RELEASED, 0, 0)
     assert not lake.graveler.empty_namespaces()
     assert not lake.missing()
 
@@ -176,6 +185,31 @@ def test_a_repository_that_takes_the_namespace_over_keeps_it(lake: Lake) -> None
     assert lake.state(NOW) is NamespaceState.OWNED
     assert lake.empty(NOW) is None
     assert new.read("x") == b"x"
+
+
+def test_a_store_that_takes_the_namespace_over_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before each call of a run that deletes."""
+    monkeypatch.setattr(namespaces, "DELETED_AT_ONCE", 5)
+    template = after(1, tmp_path)
+    states = set[NamespaceState]()
+    for at in places(100):
+        lake, then = template.copy(), list[set[str]]()
+
+        def take(lake: Lake = lake, then: list[set[str]] = then) -> None:
+            there = replace(lake.world, kv=open_memory("memory://"))
+            there.graveler().create_repository("new", lake.uri, adopt=True)
+            then.append(lake.objects)
+
+        kv = Interposed(lake.world.kv)
+        kv.before[at] = take
+        for _ in range(3):
+            states.add(lake.state(kv=kv))  # type: ignore[arg-type]
+            lake.sleep()
+        if not then:
+            break
+        assert lake.objects == then[0], at
+    assert at > 10
+    assert NamespaceState.OWNED in states
 
 
 def test_an_overlapping_namespace_is_left_alone(lake: Lake) -> None:
@@ -339,7 +373,7 @@ def test_a_call_dies_anywhere_and_the_next_goes_on(tmp_path: Path) -> None:
                 lake.sleep()
                 lake.empty()
             lake.sleep()
-            assert not lake.objects, (run, at)
+            assert not lake.objects | lake.owners, (run, at)
             assert lake.empty() is None
             lake.graveler.create_repository("new", lake.uri)
             at += 1

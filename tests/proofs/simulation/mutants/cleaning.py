@@ -11,6 +11,7 @@ from graveler_core.engine.cleaning import walk as stale
 from graveler_core.engine.repositories import deletion
 from graveler_core.engine.repositories import undeletion as undelete
 from graveler_core.model.entities import DeletedRepository, DeletedState, RepositoryRecord, RepositoryState
+from graveler_core.objects import owner_files
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
@@ -68,6 +69,28 @@ def cleaner_keeps_namespaces() -> Iterator[None]:
         yield
 
 
+@mutant(seed=11, breaks=GARBAGE, theme=AT_THE_END)
+def cleaner_keeps_owner_files() -> Iterator[None]:
+    """A cleaner does not delete the owner files of interrupted creations."""
+    nothing = SimpleNamespace(remove=lambda *_: None, write=lambda *_: None)
+    with instead((deleted, "owner_files", nothing), (claims, "owner_files", nothing)):
+        yield
+
+
+@mutant(seed=0, breaks="7", theme=RESTORATIONS)
+def cleaner_deletes_owner_files_of_claims_that_stay() -> Iterator[None]:
+    """A cleaner deletes the owner files of all claims that it reads."""
+    real = claims._orphans
+
+    def orphans(work: Any, rows: Any) -> None:
+        for uri, held in rows:
+            owner_files.remove(work.stores.blobs.at(uri), held.value.owner)
+        real(work, rows)
+
+    with instead((claims, "_orphans", orphans)):
+        yield
+
+
 @mutant(seed=5, breaks=GARBAGE, theme=AT_THE_END)
 def repository_is_emptied_before_its_layers() -> Iterator[None]:
     """A cleaner drops the records that name the layers before it drops the layers."""
@@ -90,7 +113,7 @@ def entry_is_forgotten_first() -> Iterator[None]:
         yield
 
 
-@mutant(seed=21, breaks="7", theme=AMONG_OTHERS)
+@mutant(seed=165, breaks="7", theme=AMONG_OTHERS)
 def cleaner_deletes_by_name() -> Iterator[None]:
     """A cleaner that finds an interrupted creation deletes the repository that has its name now."""
 
@@ -121,7 +144,7 @@ def restoration_without_a_claim() -> Iterator[None]:
         yield
 
 
-@mutant(seed=474, breaks="7", theme=AMONG_OTHERS)
+@mutant(seed=91, breaks="7", theme=AMONG_OTHERS)
 def restoration_of_what_was_never_active() -> Iterator[None]:
     """A restoration also accepts creations that were never activated."""
 

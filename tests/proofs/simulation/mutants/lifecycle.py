@@ -7,12 +7,14 @@ from types import SimpleNamespace
 from typing import Any
 
 from graveler_core.codec.records import encode
-from graveler_core.engine.repositories import beginning, deletion
+from graveler_core.engine.repositories import beginning, deletion, first_files
 from graveler_core.engine.repositories import creation as repository
 from graveler_core.model.entities import RepositoryState
+from graveler_core.objects import owner_files
 from graveler_core.records import access
 from graveler_core.records.access import Held
 from graveler_core.refs import repositories
+from tests.proofs.simulation.cleaning import AT_THE_END
 from tests.proofs.simulation.mutants.plant import GARBAGE, instead, mutant
 
 ACCESS = {name: getattr(access, name) for name in ("create", "read", "read_many", "remove", "replace", "scan")}
@@ -23,7 +25,7 @@ def _set(kv: Any, where: Any, held: Any, record: Any, **_: Any) -> Any:
     return access.read(kv, where)
 
 
-@mutant(seed=100, breaks="7", theme="repositories")
+@mutant(seed=718, breaks="7", theme="repositories")
 def repository_record_is_deleted_whatever_stands_there() -> Iterator[None]:
     """The last step of a deletion removes the record of any repository that has the name."""
 
@@ -103,14 +105,29 @@ def creation_over_another() -> Iterator[None]:
         yield
 
 
-@mutant(seed=140, breaks="7")
+@mutant(seed=0, breaks="7", theme="repositories")
+def repositories_are_active_before_their_owner_file() -> Iterator[None]:
+    """A creation writes no owner file."""
+    without = SimpleNamespace(**vars(owner_files) | {"write": lambda *_: True, "take_over": lambda *_: True})
+    with instead((first_files, "owner_files", without)):
+        yield
+
+
+@mutant(seed=87, breaks=GARBAGE, theme=AT_THE_END)
+def refused_creation_keeps_its_owner_file() -> Iterator[None]:
+    """A creation that is refused removes its record and its claim, but not its owner file."""
+    with instead((first_files, "owner_files", SimpleNamespace(**vars(owner_files) | {"remove": lambda *_: None}))):
+        yield
+
+
+@mutant(seed=185, breaks="7")
 def namespaces_may_overlap() -> Iterator[None]:
     """A creation does not check for claims of parent and child namespaces."""
     with instead((beginning, "overlapping", lambda *_: None)):
         yield
 
 
-@mutant(seed=28, breaks="7", theme="repositories")
+@mutant(seed=85, breaks="7", theme="repositories")
 def namespaces_are_looked_at_before_the_claim() -> Iterator[None]:
     """A creation checks for other namespace claims before it makes its own claim."""
     real_claim, real_look = repository.claim, beginning.overlapping

@@ -12,7 +12,7 @@ Prepare = Callable[[Measured], Act]
 """Does what must be there before, uncounted, and gives the call to be counted."""
 Trips = tuple[int, int]
 """Round trips besides scans, and scans."""
-KINDS = ("range", "node", "layer file", "content", "namespace")
+KINDS = ("range", "node", "owner file", "layer file", "content", "namespace")
 
 
 @dataclass(frozen=True, slots=True)

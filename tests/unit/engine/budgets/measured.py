@@ -21,6 +21,7 @@ from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.kv.store import Store
 from graveler_core.model.address import Namespace
+from graveler_core.objects import owner_files
 from graveler_core.segments.boundary import Cutting
 from graveler_core.stores import Stores
 from graveler_core.testing.counting_blobs import CountingBlobs
@@ -74,6 +75,8 @@ class CountedPlaces:
             return "layer file"
         if not address.startswith("_graveler/"):
             return "content"
+        if address.startswith(owner_files.PREFIX):
+            return "owner file"
         if address.endswith("/"):
             return "namespace"
         return "range" if self._world.blobs.at(namespace).read_range(address, 0, 4) == b"PAR1" else "node"

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 from tests.unit.engine.budgets.costs import Act, Cost, costs
 from tests.unit.engine.budgets.measured import Measured
 from tests.unit.engine.world import entry
+
+_places = count()
 
 
 @costs("create a branch", Cost((5, 0), (6, 0)))
@@ -39,9 +43,11 @@ def delete_tag(m: Measured) -> Act:
     return lambda: m.repo.delete_tag("v1")
 
 
-@costs("create a repository", Cost((6, 1), (7, 1), writes="1 node, 1 namespace listed"))
+@costs("create a repository", Cost((6, 1), (7, 1), writes="1 node, 1 owner file, 1 namespace listed"))
 def create_repository(m: Measured) -> Act:
-    return lambda: m.graveler.create_repository("other", m.world.namespace("other"), ephemeral=True)
+    # Measured worlds share their objects.
+    place = m.world.namespace(f"other-{next(_places)}")
+    return lambda: m.graveler.create_repository("other", place, ephemeral=True)
 
 
 @costs("a repository by name", Cost((1, 0), (1, 0)))

@@ -14,6 +14,7 @@ from graveler_core.facade.branch import Branch
 from graveler_core.model.entities import Cleanup, NamespaceClaim, RepositoryRecord
 from graveler_core.model.ids import BranchId, Nonce, RepositoryId, RepositoryUid, StagingToken
 from graveler_core.model.layers import SealedToken
+from graveler_core.objects import owner_files
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.location import Location
@@ -258,8 +259,10 @@ def claim(world: World, name: str, owner: str, nonce: str = "n") -> Location[Nam
 
 
 def test_a_namespace_that_nobody_owns_is_given_back(world: World) -> None:
-    where = claim(world, "orphan", "of a creation that stalled")
+    where, blobs = claim(world, "orphan", "creation"), world.blobs.at(world.namespace("orphan"))
+    owner_files.write(blobs, RepositoryId("repo"), RepositoryUid("creation"))
     assert clean(world.stores(), PLAN).claims == 1
+    assert owner_files.owners(blobs) == set()
     assert access.read(world.kv, where) is None
     assert access.read(world.kv, keys.namespace_claim(world.namespace("repo"))) is not None
 
@@ -286,9 +289,33 @@ def test_a_namespace_of_what_is_restored_and_deleted_meanwhile_is_kept() -> None
 
             kv.before = dict.fromkeys(range(number, number + 3), others)
             clean(world.stores(kv), PLAN)
-            assert world.graveler().undelete_repository("repo").id == "repo"
+            restored = world.graveler().undelete_repository("repo")
+            assert owner_files.owners(world.blobs.at(world.namespace("repo"))) == {restored.uid}
             if number > len(kv.verbs):
                 break
+
+
+def test_the_owner_file_of_what_is_restored_and_deleted_and_restored_meanwhile_stays() -> None:
+    """Before each of three successive calls of the cleaner, so that it finds neither the record nor the entry."""
+    for number in range(40):
+        world = World()
+        uid = world.repository().uid
+        world.graveler().delete_repository("repo")
+        kv = Interposed(world.kv)
+
+        def other(world: World = world) -> None:
+            g = world.graveler()
+            if any(True for _ in g.list_repositories()):
+                g.delete_repository("repo")
+            else:
+                g.undelete_repository("repo")
+
+        kv.before = dict.fromkeys(range(number, number + 3), other)
+        clean(world.stores(kv), PLAN)
+        assert owner_files.owners(world.blobs.at(world.namespace("repo"))) == {uid}, number
+        if number > len(kv.verbs):
+            break
+    assert number > 5
 
 
 def test_a_dry_run_changes_nothing_and_says_what_would_be_done(world: World, kv: Interposed) -> None:

@@ -14,6 +14,7 @@ from graveler_core.errors import Conflict, GravelerError, Kind, NotUnique
 from graveler_core.model.address import namespace
 from graveler_core.model.entities import NamespaceClaim, RepositoryState
 from graveler_core.model.ids import BranchId, Nonce, RepositoryId, RepositoryUid
+from graveler_core.objects import owner_files
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.refs import repositories
@@ -69,12 +70,15 @@ def test_a_run_that_is_refused_leaves_what_another_one_has_taken_over() -> None:
             migrating.begin_migration(stores, wanted(world))
         held = repositories.find(world.kv, NAME)
         claim = access.read(world.kv, keys.namespace_claim(world.namespace("data")))
+        owners = owner_files.owners(world.blobs.at(world.namespace("data")))
         if others:
             assert held is not None, number
             assert claim is not None, number
             assert claim.value.owner == held.value.uid
+            assert owners == {held.value.uid}, number
         elif held is None:
             assert claim is None, number
+            assert owners == set(), number
 
 
 def test_a_namespace_that_is_taken() -> None:
