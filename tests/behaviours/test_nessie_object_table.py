@@ -200,7 +200,7 @@ def test_damage_is_named(world: World, type: ObjectType) -> None:
 @pytest.mark.parametrize("erased", [("repo",), ("repo", "third"), ("repo", "other", "third")])
 def test_21_and_22_erasing_repositories_leaves_the_others(world: World, erased: tuple[str, ...]) -> None:
     """One call of the cleaner erases all of them. Nothing of them is left in any partition."""
-    world.repository("third")
+    world.repository("third", adopt=True)
     g = world.graveler()
     uids = [g.repository(name).uid for name in erased]
     kept = {name: list(repo_of(world, name).stored_objects()) for name in ("repo", "other", "third")}
@@ -215,7 +215,7 @@ def test_21_and_22_erasing_repositories_leaves_the_others(world: World, erased: 
     for name in kept.keys() - {*erased}:
         assert list(repo_of(world, name).stored_objects()) == kept[name]
     for name in erased:
-        made = g.create_repository(name, world.namespace(f"again-{name}"), ephemeral=True)
+        made = g.create_repository(name, world.namespace(f"again-{name}"), adopt=True, ephemeral=True)
         assert [each.type for each in made.stored_objects()] == [ObjectType.COMMIT, ObjectType.LAYOUT]
 
 

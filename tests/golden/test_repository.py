@@ -12,6 +12,7 @@ from graveler_core.committed.index.operations import operations_between
 from graveler_core.facade.repository import Repository
 from graveler_core.gc.findings import Trouble
 from graveler_core.model.ids import CommitId, RepositoryId
+from graveler_core.objects import owner_files
 from graveler_core.objects.commits import read_commit
 from graveler_core.refs.repositories import get
 from tests.golden.formats import FOLDER
@@ -34,6 +35,8 @@ def old() -> Repository:
         for name in archive.namelist():
             if name.startswith("blobs/"):
                 blobs.create(name.removeprefix("blobs/"), archive.read(name))
+    for uid in owner_files.owners(blobs):  # of repositories of other tests at the same address
+        owner_files.remove(blobs, uid)
     world.ids.skip(1_000_000)
     return world.graveler().repository(NAME)
 

@@ -147,8 +147,10 @@ def errors(place: Place) -> dict[str, CorruptData]:
     return {use: e for use, e in used(place).items() if isinstance(e, CorruptData)}
 
 
-UNREAD = 2
-"""Node and range that the first change was folded into on the way to the tree of the commit that changed much."""
+UNREAD = 3
+"""Node and range that the first change was folded into on the way to the tree of the commit that changed much, and the
+owner file, of which only the name is read.
+"""
 CUTS: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda data: b"",
     "cut": lambda data: data[: len(data) // 2],

@@ -63,7 +63,7 @@ def test_what_waits_for_too_long_fails(  # noqa: PLR0917
     instance: dg.DagsterInstance, url: str, graveler: Graveler, days: float, due: int, passed: bool
 ) -> None:
     with time_machine.travel(timedelta(days=-days), tick=True):
-        graveler.create_repository("lake", "memory://lake-of-leftovers", ephemeral=True)
+        graveler.create_repository("lake", "memory://lake-of-leftovers", adopt=True, ephemeral=True)
         graveler.delete_repository("lake")
     values, check = measure(instance, url)
     assert (values["deleted"], values["due"]) == (1, due)

@@ -31,7 +31,7 @@ SAID = "{} can be removed now, and the job is started early from 2 on; {} wait i
 
 def delete(store: Graveler, *names: str) -> None:
     for name in names:
-        store.create_repository(name, f"memory://{name}-of-leftovers", ephemeral=True)
+        store.create_repository(name, f"memory://{name}-of-leftovers", adopt=True, ephemeral=True)
         store.delete_repository(name)
 
 

@@ -257,7 +257,7 @@ def test_a_deleted_repository_is_not_read(world: World, repo: Repository) -> Non
     world.graveler().delete_repository("repo")
     with pytest.raises(NotFound):
         scan.read(partition).read_all()
-    world.graveler().create_repository("repo", world.namespace("other"))
+    world.graveler().create_repository("repo", world.namespace("other"), adopt=True)
     for opened in (scan, elsewhere(world, scan)):
         with pytest.raises(NotFound, match="deleted and created again") as missing:
             opened.partitions()
@@ -270,7 +270,7 @@ def test_wrong_arguments(world: World, repo: Repository) -> None:
         scan.partitions(0)
     with pytest.raises(InvalidInput):
         repo.at("main").scan("a\0")
-    other = world.repository("other")
+    other = world.repository("other", adopt=True)
     with pytest.raises(InvalidInput, match="is from repository 'repo', but was opened in 'other'"):
         other.open_scan(scan.plan)
     assert repr(repo.at("v1").scan("p/")) == f"Scan('repo', {repo.commit('v1').id!r}, prefix='p/')"

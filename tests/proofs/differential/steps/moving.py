@@ -5,9 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 from random import Random
 
+from graveler_core.blobs.open import OpenedBlobs
 from graveler_core.facade.branch import Branch as BranchHandle
 from graveler_core.kv.backends.memory import open_memory
 from graveler_core.model.entry import Entry
+from graveler_core.model.ids import RepositoryUid
+from graveler_core.objects import owner_files
 from tests.old_paths import any_path
 from tests.proofs.differential.model import REPOSITORY_NOT_FOUND
 from tests.proofs.differential.steps.naming import same_events
@@ -143,6 +146,8 @@ def dump(w: World, r: Random) -> None:
     told = [(str(e.kind), str(e.type), e.name, e.before, e.after, e.by, e.message) for e in bare.reflog()]
     same_events(w, told, model.events[::-1])
     sound(w, bare, model, deep=r.random() < 0.5)
+    # Give the storage namespace back.
+    owner_files.remove(OpenedBlobs().at(w.namespace), RepositoryUid(bare.uid))
     other.graveler.close()
     if r.random() < 0.2:
         look(w, r, r.choice([*model.branches.values()]), w.names.path(r))

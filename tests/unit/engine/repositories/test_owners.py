@@ -20,6 +20,7 @@ from graveler_core.engine.repositories.beginning import NewRepository
 from graveler_core.errors import CorruptData, Kind, NotUnique, Unavailable
 from graveler_core.facade.repository import Repository
 from graveler_core.gc.findings import Thing
+from graveler_core.gc.namespaces import NamespaceState
 from graveler_core.kv.backends.memory import open_memory
 from graveler_core.model.address import Namespace
 from graveler_core.model.entities import RepositoryRecord
@@ -271,6 +272,21 @@ def test_a_repository_whose_namespace_was_taken_over_deletes_nothing(world: Worl
     assert not [f for f in other.fsck() if f.thing is Thing.NAMESPACE]
     other.collect(grace=AT_ONCE, alone=True)
     assert before - objects(tmp_path)
+
+
+def test_a_namespace_is_given_back_by_deleting_the_owner_file(world: World, tmp_path: Path) -> None:
+    repo, there = lake(world, tmp_path), another(world)
+    other = there.graveler().create_repository("other", tmp_path.as_uri(), adopt=True)
+    (tmp_path / owner_files.address(RepositoryUid(other.uid))).unlink()
+    repo.collect()
+    with pytest.raises(CorruptData, match=f"repository {repo.uid} of another store"):
+        other.collect()
+    there.graveler().delete_repository("other")
+    there.clock.time = datetime.now(UTC) + timedelta(days=30)
+    there.graveler().clean()
+    before = objects(tmp_path)
+    (done,) = there.graveler().empty_namespaces(grace=AT_ONCE, alone=True)
+    assert (done.state, objects(tmp_path)) == (NamespaceState.OWNED, before)
 
 
 def test_old_repositories_get_an_owner_file_with_their_first_collection(world: World, tmp_path: Path) -> None:
