@@ -44,8 +44,10 @@ def test_a_dump_is_restored_by_a_server_on_another_store(place: Place, http: Htt
     assert isinstance(refs, dict)
     assert refs.keys() == {"commits_meta_range_id", "tags_meta_range_id", "branches_meta_range_id"}
     with running_server(f"sqlite:///{tmp_path / 'other.db'}?durability=process", place.server.root) as other:
-        other.graveler.create_bare_repository(bare, repo.storage_namespace, adopt=True)
         there, path = Http(Place(other, lambda: "")), f"/repositories/{bare}/restore"
+        wanted = json.dumps({"name": bare, "storage_namespace": repo.storage_namespace}).encode()
+        assert there.send("POST", "/repositories", wanted)[0] == 400
+        assert there.send("POST", "/repositories?bare=true", wanted)[0] == 201
         restored = ended(there, f"{path}?task_id={begun(there, path, refs)}")
         assert "error" not in restored
         found = other.graveler.repository(bare)
