@@ -55,6 +55,11 @@ class State:
     head: Tree | None
 
 
+def _stood(state: State) -> tuple[object, ...]:
+    """What makes a state another one. A repository may go while it has no branch."""
+    return state.repository is None, state.record, state.shown, state.head
+
+
 @dataclass(frozen=True, slots=True)
 class Retired:
     """A layer that a swap took out of the branch record."""
@@ -107,7 +112,7 @@ class Observer:
         """Note what stands now, if it differs from what stood."""
         state = self._state(step, actor)
         last = self.states[-1] if self.states else None
-        if last is None or (last.record, last.shown, last.head) != (state.record, state.shown, state.head):
+        if last is None or _stood(last) != _stood(state):
             self.states.append(state)
             if last is not None and last.record is not state.record:
                 self._note_retired(last, state)
