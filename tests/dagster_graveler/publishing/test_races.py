@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import dagster as dg
 import pytest
 
 from graveler_core import connect
@@ -61,10 +62,13 @@ def test_whole_runs_that_race_on_postgresql_never_leave_a_partition_twice(postgr
     """Two runs at once, with one process for each step, replace the same partition of all tables."""
     program = tmp_path / "race.py"
     program.write_text(PROGRAM)
-    (tmp_path / "home").mkdir()
+    home = tmp_path / "home"
+    home.mkdir()
+    with dg.DagsterInstance.from_config(str(home)):  # creates its databases: two processes cannot do it at once
+        pass
     environment = {
         **os.environ,
-        "DAGSTER_HOME": str(tmp_path / "home"),
+        "DAGSTER_HOME": str(home),
         "LAKE_STORE": postgresql_url,
         "LAKE_DATA": (tmp_path / "data").as_uri(),
         "PYTHONPATH": os.getcwd(),

@@ -102,10 +102,15 @@ class Crew:
     def _await_call(self, name: str) -> None:
         """Waits until the last thing that an actor wrote down is what it began, and a little more."""
         deadline = monotonic() + PATIENCE
-        while b'"began"' not in max(self.directory.glob(f"{name}.*.jsonl")).read_bytes().rpartition(b"\n{")[2]:
+        while b'"began"' not in self._last_record(name):
             assert monotonic() < deadline, f"{name} begins nothing"
             sleep(0.001)
         sleep(self.chance.uniform(0, 0.02))
+
+    def _last_record(self, name: str) -> bytes:
+        """The last thing that an actor wrote down; nothing if it has not begun to write."""
+        newest = max(self.directory.glob(f"{name}.*.jsonl"), default=None)
+        return b"" if newest is None else newest.read_bytes().rpartition(b"\n{")[2]
 
     def _written(self, names: str) -> int:
         return sum(path.stat().st_size for path in self.directory.glob(f"{names}.*.jsonl"))
