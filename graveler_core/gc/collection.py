@@ -19,9 +19,9 @@
    the commits as expired. ✓
 4. Delete the objects, and enter the set as `deleted`. ✓ Before each batch of deletions, read again the claim of the
    namespace, its owner files (`objects.owner_files`) and the record. A collector that finds another claim, the file of
-   another repository, or the set no longer there, deletes nothing more. The
-   addresses of the set are remembered for 90 days, so that an entry that somebody has kept in memory cannot be staged.
-   If commits have expired, they are remembered for ever, because the metadata of these commits still shows them.
+   another repository, or the set no longer there, deletes nothing more. The addresses of the set are remembered for 90
+   days, so that an entry that somebody has kept in memory cannot be staged. If commits have expired, they are
+   remembered for ever, because the metadata of these commits still shows them.
 
 Proof that no object is deleted to which an entry refers, except for entries of expired commits. A name of an object
 comes from the flow that stored the object, from an entry that is staged by its address, or from another name in the

@@ -29,4 +29,4 @@ class TestEtcdBeyondANetwork(NetworkSuite):
 
     @pytest.fixture
     def opener(self, network: LossyNetwork) -> Opener:
-        return partial(open_store, f"etcd://127.0.0.1:{network.port}/{uuid4()}?timeout=1")
+        return partial(open_store, f"etcd://127.0.0.1:{network.port}/{uuid4()}?timeout=3")

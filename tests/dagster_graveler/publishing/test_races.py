@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import dagster as dg
@@ -74,15 +75,14 @@ def test_whole_runs_that_race_on_postgresql_never_leave_a_partition_twice(postgr
         "PYTHONPATH": os.getcwd(),
     }
     command = [sys.executable, str(program)]
-    racing = [
-        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for _ in range(2)
-    ]
     said = []
-    for process in racing:
-        out, err = process.communicate(timeout=600)
-        assert process.returncode == 0, err[-5_000:]
-        said.append(out)
+    with ExitStack() as stack:
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        racing = [stack.enter_context(subprocess.Popen(command, env=environment, text=True, **pipes)) for _ in range(2)]
+        for process in racing:
+            out, err = process.communicate(timeout=600)
+            assert process.returncode == 0, err[-5_000:]
+            said.append(out)
     published = sum(text.strip() == "published" for text in said)
     with connect(postgresql_url) as graveler:
         repository = graveler.repository("lake")
