@@ -44,6 +44,8 @@ settings.register_profile(
 )
 settings.load_profile("house")
 
+LONGEST_ID = 500
+"""Characters of a value in the name of a test."""
 
 COSTLY_FIXTURES = {
     "spark",
@@ -137,6 +139,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from tests.work_units import WorkUnits
 
     return WorkUnits(config, log) if config.getoption("dist") == "loadgroup" else None
+
+
+def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:
+    """Name a long value by its length: an environment that contains a long name cannot be given to a program."""
+    return f"{argname} of {len(val)}" if isinstance(val, str | bytes) and len(val) > LONGEST_ID else None
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -37,4 +37,4 @@ class TestCassandraBeyondANetwork(NetworkSuite):
 
     @pytest.fixture
     def opener(self, network: LossyNetwork) -> Opener:
-        return partial(opened_with_a_swap, fresh_table(network.port, "&timeout=2"))
+        return partial(opened_with_a_swap, fresh_table(network.port, "&timeout=5"))

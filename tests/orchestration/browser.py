@@ -6,14 +6,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from selenium import webdriver
-from selenium.common.exceptions import WebDriverException
+from selenium.common.exceptions import TimeoutException, WebDriverException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 from tests.servers.chromium import chromium
 
-PATIENCE_SECONDS = 180
+PATIENCE_SECONDS = 120
+TRIES = 3
+"""Number of times that partitions are chosen before a test fails. On a busy machine, the UI sometimes draws its dialog
+anew, and closes the list of partitions.
+"""
 DIALOG = "//*[@role='dialog']"
 POPOVER = "//*[@data-radix-popper-content-wrapper]"
 
@@ -32,6 +36,17 @@ class Browser:
             page: Path of the page of an asset or of a group.
             partitions: Partition keys.
         """
+        for left in reversed(range(TRIES)):
+            try:
+                self._choose(page, partitions)
+                break
+            except TimeoutException:
+                if not left:
+                    raise
+        self._click(f"{DIALOG}//button[starts-with(normalize-space(.), 'Launch')]")
+
+    def _choose(self, page: str, partitions: Sequence[str]) -> None:
+        """Open the dialog of a page, and choose partitions in it."""
         self._driver.get(f"{self._url}/{page}")
         self._driver.execute_script("localStorage.clear(); sessionStorage.clear()")  # the UI remembers partitions
         self._driver.get(f"{self._url}/{page}")
@@ -42,7 +57,6 @@ class Browser:
         for key in partitions:
             self._click(f"{POPOVER}//*[normalize-space(text())='{key}']")
         self._driver.switch_to.active_element.send_keys(Keys.ESCAPE)
-        self._click(f"{DIALOG}//button[starts-with(normalize-space(.), 'Launch')]")
 
     def execute_from_failure(self, run_id: str) -> None:
         """Execute a failed run again from the menu of its page."""

@@ -54,7 +54,13 @@ data_file_directories:
 saved_caches_directory: {data}/saved_caches
 hints_directory: {data}/hints
 auto_snapshot: false
+cas_contention_timeout: 10s
+range_request_timeout: 10s
+read_request_timeout: 10s
+request_timeout: 10s
+write_request_timeout: 10s
 """
+"""The times are longer than the defaults, because a busy machine does not answer within one or two seconds."""
 _GUARDED = """
 authenticator: PasswordAuthenticator
 authorizer: CassandraAuthorizer

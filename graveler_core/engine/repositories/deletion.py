@@ -53,6 +53,7 @@ def delete_repository(stores: Stores, repo: RepositoryId) -> None:
         except PredicateFailed:
             delete_repository(stores, repo)
             return
+        stores.registers.forget_all(repo)  # so that later calls of this process find no repository
         try:
             _hand_over(stores, held)
         except (SlowDown, Unavailable) as e:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from graveler_core.errors import NotFound, OutcomeUnknown, Unavailable
+from graveler_core.errors import Kind, NotFound, OutcomeUnknown, Unavailable
 from graveler_core.model.entities import DeletedRepository, DeletedState, RepositoryRecord
 from graveler_core.model.ids import Nonce, RepositoryId
 from graveler_core.records import access
@@ -55,6 +55,17 @@ def before_each_call(world: World, others: Callable[[World], object]) -> list[Wo
             return ended
         ended.append(copied)
     raise AssertionError("the deletion does not end")
+
+
+def test_a_write_after_the_deletion_finds_no_repository(world: World) -> None:
+    """The process has read the branch before. It does not write with what it remembers."""
+    graveler = world.graveler()
+    branch = graveler.repository("repo").branch("main")
+    branch.put("a", b"content")
+    graveler.delete_repository("repo")
+    with pytest.raises(NotFound) as told:
+        branch.put("b", b"content")
+    assert told.value.kind is Kind.RepositoryNotFound
 
 
 def test_a_restoring_entry_is_deleted_again(world: World) -> None:
