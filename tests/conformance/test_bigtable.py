@@ -39,7 +39,7 @@ class TestBigtableBeyondANetwork(NetworkSuite):
 
     @pytest.fixture
     def opener(self, network: LossyNetwork) -> Opener:
-        return partial(open_store, fresh_table(network.port, "&timeout=1"))
+        return partial(open_store, fresh_table(network.port, "&timeout=3"))
 
 
 @pytest.mark.slow

@@ -47,5 +47,5 @@ class TestS3BeyondANetwork(NetworkSuite):
 
     @pytest.fixture
     def opener(self, s3_process: ServerProcess, network: LossyNetwork) -> Opener:
-        url = fresh_bucket(s3_process.port, "&timeout=1s&max_retries=1")
+        url = fresh_bucket(s3_process.port, "&timeout=3s&max_retries=1")
         return partial(open_store, url.replace(f":{s3_process.port}", f":{network.port}"))

@@ -45,7 +45,7 @@ class TestAzureBeyondANetwork(NetworkSuite):
 
     @pytest.fixture
     def opener(self, azurite: ServerProcess, network: LossyNetwork) -> Opener:
-        return partial(open_store, fresh_container(azurite.port, network.port, "&timeout=1s&max_retries=1"))
+        return partial(open_store, fresh_container(azurite.port, network.port, "&timeout=3s&max_retries=1"))
 
 
 def test_a_sweep_of_tombstones(azurite: ServerProcess) -> None:

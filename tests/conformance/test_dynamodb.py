@@ -34,4 +34,4 @@ class TestDynamoDBBeyondANetwork(NetworkSuite):
 
     @pytest.fixture
     def opener(self, network: LossyNetwork) -> Opener:
-        return partial(open_store, fresh_table(network.port, "&timeout=1"))
+        return partial(open_store, fresh_table(network.port, "&timeout=3"))

@@ -35,4 +35,4 @@ class TestMongoDBBeyondANetwork(NetworkSuite):
 
     @pytest.fixture
     def opener(self, network: LossyNetwork) -> Opener:
-        return partial(open_store, fresh_collection(network.port, "&timeout=1"))
+        return partial(open_store, fresh_collection(network.port, "&timeout=3"))

@@ -29,4 +29,4 @@ class TestMySQLBeyondANetwork(NetworkSuite):
     @pytest.fixture
     def opener(self, network: LossyNetwork, mysql_url: str, mariadb: ServerProcess) -> Opener:
         through = mysql_url.replace(f":{mariadb.port}/", f":{network.port}/")
-        return partial(open_store, f"{through}?read_timeout=1")
+        return partial(open_store, f"{through}?read_timeout=3")

@@ -35,6 +35,6 @@ class TestPostgreSQLBeyondANetwork(NetworkSuite):
     @pytest.fixture
     def opener(self, network: LossyNetwork, options: dict[str, str]) -> Opener:
         search_path = quote(options["options"])
-        plain = "sslmode=disable&gssencmode=disable&connect_timeout=2&read_timeout=1"
+        plain = "sslmode=disable&gssencmode=disable&connect_timeout=3&read_timeout=3"
         url = f"postgresql://postgres@127.0.0.1:{network.port}/postgres?options={search_path}&{plain}"
         return partial(opened_with_a_swap, url)

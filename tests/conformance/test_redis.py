@@ -29,4 +29,4 @@ class TestRedisBeyondANetwork(NetworkSuite):
     @pytest.fixture
     def opener(self, network: LossyNetwork, redis_url: str, redis: ServerProcess) -> Opener:
         through = redis_url.replace(f":{redis.port}/", f":{network.port}/")
-        return partial(open_store, f"{through}&timeout=1")
+        return partial(open_store, f"{through}&timeout=3")
