@@ -36,6 +36,13 @@ def delete_repository(stores: Stores, repo: RepositoryId) -> None:
         PermissionDenied: The repository is read-only.
         OutcomeUnknown: The repository is unreachable, but its name is not free yet. Delete it again.
     """
+    try:
+        _delete(stores, repo)
+    finally:
+        stores.registers.forget_all(repo)  # so that later calls of this process read its state, even after an error
+
+
+def _delete(stores: Stores, repo: RepositoryId) -> None:
     where = keys.repository(repo)
     held = repositories.find(stores.kv, repo)
     if held is not None and held.value.state is RepositoryState.INITIAL:
@@ -51,9 +58,8 @@ def delete_repository(stores: Stores, repo: RepositoryId) -> None:
         try:
             held = access.replace(stores.kv, where, held, deleting)
         except PredicateFailed:
-            delete_repository(stores, repo)
+            _delete(stores, repo)
             return
-        stores.registers.forget_all(repo)  # so that later calls of this process find no repository
         try:
             _hand_over(stores, held)
         except (SlowDown, Unavailable) as e:

@@ -68,6 +68,29 @@ def test_a_write_after_the_deletion_finds_no_repository(world: World) -> None:
     assert told.value.kind is Kind.RepositoryNotFound
 
 
+@pytest.mark.parametrize("lost", [False, True])
+def test_a_write_after_a_deletion_with_another_process_finds_no_repository(world: World, lost: bool) -> None:
+    """The other process has begun the deletion, or this one got no answer to its swap."""
+    kv = Interposed(world.kv)
+    graveler = world.graveler(kv)
+    branch = graveler.repository("repo").branch("main")
+    branch.put("a", b"content")
+    if lost:
+        kv.reset()
+        kv.lose[1] = True
+        kv.fail = dict.fromkeys(range(2, 100), unavailable())
+        with pytest.raises(OutcomeUnknown):
+            graveler.delete_repository("repo")
+        assert kv.verbs[1] == "set_if"
+        kv.reset()
+    else:
+        half_deleted(world, DeletedState.DELETED)
+        graveler.delete_repository("repo")
+    with pytest.raises(NotFound) as told:
+        branch.put("b", b"content")
+    assert told.value.kind is (Kind.RepositoryDeleting if lost else Kind.RepositoryNotFound)
+
+
 def test_a_restoring_entry_is_deleted_again(world: World) -> None:
     repo = half_deleted(world, DeletedState.RESTORING)
     world.graveler().delete_repository("repo")
