@@ -35,8 +35,8 @@ def init(
     The file .graveler/config names the store and the repository. The store is that of --store or GRAVELER_STORE, else
     .graveler/meta.db. The data is stored in --storage-namespace, else below GRAVELER_DATA, else in .graveler/data. A
     repository that the store already has is used as it is. In a directory that has a default repository, the command
-    creates it again if it is gone. Afterwards URIs may be short: main/raw/ and "." for the
-    repository. Settings: `graveler config`.
+    creates it again if it is gone. Afterwards URIs may be short: main/raw/, and "." for the repository. Settings:
+    `graveler config`.
 
     JSON: one document with repository, storage_namespace, default_branch, config (the file), created (of the
     repository).

@@ -73,8 +73,8 @@ def serve(  # noqa: PLR0913 - options of the command
     """Serve the API of lakeFS and S3 over the store, until the process is told to stop.
 
     Clients authenticate with an access key and its secret: see `graveler iam`. Clients of S3 need an access key whose
-    secret is kept: `graveler iam credential create --s3`. Requests under way are finished before
-    the server stops. Limits count for each process of the server.
+    secret is kept: `graveler iam credential create --s3`. Requests under way are finished before the server stops.
+    Limits count for each process of the server.
 
     JSON: one document with url, when the server accepts requests.
     """

@@ -2,8 +2,7 @@
 
 A resource is named by an ARN, `arn:graveler:<service>:::<kind>/<id>`. Names of repositories, branches, tags, users,
 groups and policies contain no `/`. A path is the rest of its ARN and may contain any character. `*` and `?` are
-wildcards
-only in policies.
+wildcards only in policies.
 """
 
 from __future__ import annotations

@@ -6,9 +6,8 @@
         "resources": ["arn:graveler:fs:::repository/flights/object/raw/*"],
         "conditions": {"StringLike": {"graveler:ref": ["main", "release-*"]}}}]}
 
-Statements without effect are refused, so that users do not rely on them: an unknown action, a resource that is no
-valid
-ARN, an unknown operator or context key, a wildcard or variable where none is allowed, a date without a time zone.
+Statements without effect are refused, so that users do not rely on them: an unknown action, a resource that is not a
+valid ARN, an unknown operator or context key, a wildcard or variable where none is allowed, a date without a time zone.
 """
 
 from __future__ import annotations
