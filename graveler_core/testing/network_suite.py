@@ -206,13 +206,16 @@ class NetworkSuite(metaclass=Sealed):
 
 
 def _restored(store: Store) -> Predicate:
-    """Write the rows `BEFORE`, remove all others, and return the predicate of `a`."""
+    """Write the rows `BEFORE`, remove all others, and return the predicate of `a`.
+
+    The last write is a swap: a server that keeps programs by their names knows that of swaps then.
+    """
     for row in list(store.scan(b"p")):
         if row.key not in BEFORE:
             store.delete(b"p", row.key)
     for key, value in BEFORE.items():
         store.set(b"p", key, value)
-    return predicate_of(store, b"a")
+    return store.set_if(b"p", b"a", BEFORE[b"a"], predicate_of(store, b"a"))
 
 
 def _rows(store: Store) -> Rows:
