@@ -166,16 +166,23 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-def _exempt_survivors(phase: str, info: dict[str, int]) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, object, object]:
     """Exempt from the garbage collector what a full collection leaves: modules, sessions, tables that tests share.
 
-    Else each full collection visits all that a worker has gathered in half an hour: two seconds at the end of a run.
+    Otherwise each full collection visits all that a worker has gathered, which takes two seconds at the end of a run.
+    This is done between tests, so that the garbage of a test is not kept.
     """
-    if phase == "stop" and info["generation"] == 2:
+    before = _full_collections()
+    done = yield
+    if _full_collections() != before:
+        gc.collect()
         gc.freeze()
+    return done
 
 
-gc.callbacks.append(_exempt_survivors)
+def _full_collections() -> int:
+    return int(gc.get_stats()[2]["collections"])
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 from uuid import uuid4
 
@@ -101,7 +102,15 @@ def test_connections_that_were_not_used_lately_are_closed(
     for name in names:
         stores = opened(Connection(f"{postgresql_url}&application_name={name}"))
         assert stores.kv.get(b"p", b"k") is None
-    assert [len(sessions(postgresql_url, name)) for name in names] == [0, 0, 1, 1, 1, 1]
+    until_open(postgresql_url, names, [0, 0, 1, 1, 1, 1])
     for stores in connections._opened.values():
         stores.close()
-    assert [len(sessions(postgresql_url, name)) for name in names] == [0] * 6
+    until_open(postgresql_url, names, [0] * 6)
+
+
+def until_open(url: str, names: list[str], numbers: list[int]) -> None:
+    """Wait for these numbers of sessions. The process of a session ends a moment after its connection is closed."""
+    deadline = monotonic() + 60
+    while (found := [len(sessions(url, name)) for name in names]) != numbers:
+        assert monotonic() < deadline, found
+        sleep(0.05)
