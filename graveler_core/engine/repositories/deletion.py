@@ -29,7 +29,8 @@ def delete_repository(stores: Stores, repo: RepositoryId) -> None:
     """Delete a repository. It is unreachable at once and its name is free again; the cleaner empties it later.
     Repeatable.
 
-    A repository that is being migrated is deleted too, although it is not visible yet.
+    A repository that is being migrated is deleted too, although it is not visible yet. This process forgets its
+    cached copy of the registers in any case, also after an error.
 
     Raises:
         NotFound: The repository does not exist (`RepositoryNotFound`).
