@@ -92,7 +92,7 @@ def begin(stores: Stores, wanted: NewRepository, place: Namespace) -> Held[Repos
         migrating=wanted.migrating,
     )
     try:
-        return access.create(stores.kv, keys.repository(wanted.id), record)
+        held = access.create(stores.kv, keys.repository(wanted.id), record)
     except PredicateFailed:
         standing = repositories.find(stores.kv, wanted.id)
         if standing is not None and standing.value.state is RepositoryState.INITIAL:
@@ -108,6 +108,8 @@ def begin(stores: Stores, wanted: NewRepository, place: Namespace) -> Held[Repos
         raise NotUnique(
             f"repository {wanted.id!r} already exists", kind=Kind.RepositoryExists, repository=wanted.id
         ) from None
+    stores.registers.forget_all(wanted.id)  # so that no write of this process reaches an earlier one with this name
+    return held
 
 
 def claim(stores: Stores, repo: RepositoryRecord, place: Namespace) -> Held[NamespaceClaim]:

@@ -74,6 +74,7 @@ def _restored(stores: Stores, claimed: Entry, before: Entry) -> RepositoryRecord
     try:
         _still_whole(stores, claimed.value.repository)
         initial = _initial(stores, claimed.value.repository)
+        stores.registers.forget_all(initial.value.id)  # so that no write of this process reaches another of this name
     except GravelerError:
         with suppress(GravelerError):
             # The time of the entry is not reset: a failed attempt does not keep the repository from the cleaner.

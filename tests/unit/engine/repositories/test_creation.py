@@ -346,3 +346,15 @@ class TestList:
         assert [repo.id for repo in g.list_repositories(prefix="b")] == ["b-1", "b-2"]
         assert [repo.id for repo in g.list_repositories(after="a-1", limit=2)] == ["a-2", "b-1"]
         assert [page.next for page in g.list_repositories().pages(2)] == ["a-2", None]
+
+
+def test_a_write_reaches_no_earlier_repository_with_the_name(world: World, g: Graveler) -> None:
+    """Another process has deleted that, so this one still knows its staging token."""
+    first = g.create_repository("repo", world.namespace("first"))
+    first.branch("main").put("a", b"first")
+    world.graveler().delete_repository("repo")
+    second = g.create_repository("repo", world.namespace("second"))
+    second.branch("main").put("a", b"second")
+    world.graveler().delete_repository("repo")
+    restored = world.graveler().undelete_repository("repo", uid=first.uid)
+    assert restored.branch("main").read("a") == b"first"

@@ -53,6 +53,18 @@ def test_what_was_restored_can_be_deleted_restored_and_cleaned(world: World) -> 
     assert not of_repository(world, repo)
 
 
+def test_a_write_reaches_no_other_repository_with_the_name(world: World) -> None:
+    """Another process has deleted that, so this one still knows its staging token."""
+    first, other = deleted(world), world.graveler()
+    second = other.create_repository("repo", world.namespace("second"))
+    second.branch("main").put("a", b"second")
+    world.graveler().delete_repository("repo")
+    other.undelete_repository("repo", uid=first.uid).branch("main").put("a", b"first")
+    world.graveler().delete_repository("repo")
+    restored = world.graveler().undelete_repository("repo", uid=second.uid)
+    assert restored.branch("main").read("a") == b"second"
+
+
 def test_of_several_the_one_that_was_deleted_last_or_the_one_that_is_named(world: World) -> None:
     first = deleted(world)
     second = world.graveler().create_repository("repo", world.namespace("second"))._record
