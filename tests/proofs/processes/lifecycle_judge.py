@@ -29,6 +29,7 @@ class LifecycleJudge:
         self.births = [operation for operation in happened if operation.verb in ("create", "undelete")]
         self.deaths = [operation for operation in happened if operation.verb == "delete"]
         self.fills = {o.answer: o for o in happened if o.verb == "fill" and o.outcome == "done"}
+        self.attempts = [operation for operation in self.operations if operation.verb == "fill"]
         self.names = sorted({str(birth.values["name"]) for birth in self.births})
 
     def births_alternate(self) -> Iterator[str]:
@@ -59,10 +60,23 @@ class LifecycleJudge:
         fill = self.fills.get(repository.uid)
         if fill is None:
             return
-        mark, main = str(fill.values["mark"]), repository.branch("main")
-        held = checksums(repository, "main")
-        if held.get(STAGED) != mark or COMMITTED not in held or main.read(COMMITTED) != mark.encode():
-            yield f"{repository!r}: was filled with {mark} and holds {held}"
+        marks, held = self._marks(repository, fill), checksums(repository, "main")
+        committed = repository.branch("main").read(COMMITTED).decode() if COMMITTED in held else None
+        if held.get(STAGED) not in marks or committed not in marks:
+            yield f"{repository!r}: was filled with one of {marks} and holds {held}, with the content {committed}"
+
+    def _marks(self, repository: Repository, fill: Operation) -> set[str]:
+        """Of the creator who filled it, and of those that were filling another one of its name when it was born."""
+        name = str(fill.values["name"])
+        births = [
+            birth for birth in _of(self.births, name) if birth.outcome != "done" or birth.answer == repository.uid
+        ]
+
+        def may_write(other: Operation) -> bool:
+            return any(other.began < birth.ended and birth.began < other.ended for birth in births)
+
+        late = filter(may_write, _of(self.attempts, name))
+        return {str(operation.values["mark"]) for operation in [fill, *late]}
 
     def moves(self, graveler: Graveler) -> Iterator[str]:
         """Every repository that was moved has the history and the content of its source at that time."""

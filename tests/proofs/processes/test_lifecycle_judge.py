@@ -118,6 +118,19 @@ def test_what_was_filled_is_whole(stores: Stores, tmp_path: Path, harm: str) -> 
     assert bool(list(LifecycleJudge(operations).content(repository))) is bool(harm)
 
 
+@pytest.mark.parametrize(("began", "ended", "allowed"), [(1, 2, True), (1, NEVER, True), (3, 4, False)])
+def test_a_value_may_be_that_of_a_creator_who_was_late(
+    stores: Stores, tmp_path: Path, began: int, ended: int, allowed: bool
+) -> None:
+    """It was filling an earlier repository of the name when this one was created."""
+    operations = filled(stores, tmp_path)
+    repository = Graveler(stores).repository(NAME)
+    repository.branch("main").put(COMMITTED, b"late")
+    said = {"name": NAME, "mark": "late"}
+    late = Operation("n1", 0, "fill", said, began, ended, "refused", "uid of the earlier one")
+    assert (not list(LifecycleJudge([*operations, late]).content(repository))) is allowed
+
+
 @pytest.mark.parametrize("harm", ["", "another head", "no tag"])
 def test_what_was_moved_is_what_its_source_was(stores: Stores, tmp_path: Path, harm: str) -> None:
     graveler = Graveler(stores)
