@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import pyarrow as pa
 
@@ -38,6 +38,8 @@ from tests.proofs.simulation.world import TINY, TINY_SIZES, Held, SimBlobs
 
 R = TypeVar("R", bound=Record)
 Tree = dict[str, Value]
+Layered = Value | Literal["nothing"]
+"""What a layer holds at a path: an entry, a tombstone, or nothing."""
 Rows = list[tuple[bytes, bytes]]
 
 
@@ -53,11 +55,17 @@ class State:
     shown: Tree | None
     """What each path held, staged changes included; None while there was no branch."""
     head: Tree | None
+    listed: dict[str, set[Value]] = field(default_factory=dict)
+    """What a listing may show beside that, for paths that somebody has set in a token after it was sealed.
+
+    Such a write was not acknowledged: it is repeated in the token that is current. Readers who keep pages of the sealed
+    token need not see it before.
+    """
 
 
 def _stood(state: State) -> tuple[object, ...]:
     """What makes a state another one. A repository may go while it has no branch."""
-    return state.repository is None, state.record, state.shown, state.head
+    return state.repository is None, state.record, state.shown, state.head, state.listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +112,8 @@ class Observer:
     _headers: dict[CommitId, Commit] = field(default_factory=dict)
     _sizes: dict[bytes, Value] = field(default_factory=dict)
     """Of staged entries."""
+    _rows_since: dict[tuple[str, str], list[Layered]] = field(default_factory=dict)
+    """What the rows of sealed tokens have held since the tokens were sealed, by token and path."""
 
     def __post_init__(self) -> None:
         self.records = Records(self.kv)
@@ -208,27 +218,54 @@ class Observer:
             self.heads[record.commit_id] = (repo, self.header(repo, record.commit_id))
         head = self.content(repo, record.commit_id)
         base = head if record.compacted_metarange is None else self._tree(repo, record.compacted_metarange)
-        shown = {path: self._shown(repo, record, path, head, base) for path in self.paths}
-        return State(step, actor, repo, record, shown, {path: head.get(path) for path in self.paths})
+        shown, listed = dict[str, Value](), dict[str, set[Value]]()
+        for path in self.paths:
+            shown[path], others = self._shown(repo, record, path, head, base)
+            if others:
+                listed[path] = others
+        return State(step, actor, repo, record, shown, {path: head.get(path) for path in self.paths}, listed)
 
-    def _shown(self, repo: RepositoryRecord, record: BranchRecord, path: str, head: Tree, base: Tree) -> Value:
+    def _shown(
+        self, repo: RepositoryRecord, record: BranchRecord, path: str, head: Tree, base: Tree
+    ) -> tuple[Value, set[Value]]:
+        """What a path holds; and what else, for readers who do not see what came late to sealed tokens."""
+        shown: Layered = "nothing"
+        others = set[Value]()
         for layer in (SealedToken(token=record.staging_token), *record.sealed_tokens):
+            held: list[Layered] = ["nothing"]
             match layer:
                 case SealedToken():
-                    found = self.kv.get(keys.staging(layer.token), keys.staged(path.encode()))
-                    if found is not None:
-                        if found.value not in self._sizes:
-                            self._sizes[found.value] = _size(found.value)
-                        return self._sizes[found.value]
+                    held = self._held_since(layer, path, sealed=layer.token != record.staging_token)
                 case SegmentLayer():
-                    segment = self._segment(repo, layer)
-                    if path in segment:
-                        return segment[path]
+                    held = [self._segment(repo, layer).get(path, "nothing")]
                 case PrefixRemoval() if path.startswith(layer.prefix):
-                    return None
+                    held = [None]
                 case PrefixRestoration() if path.startswith(layer.prefix):
-                    return head.get(path)
-        return base.get(path)
+                    held = [head.get(path)]
+            shown = held[0] if shown == "nothing" else shown
+            others.update(value for value in held if value != "nothing")
+            if "nothing" not in held:
+                break
+        else:
+            others.add(base.get(path))
+            shown = base.get(path) if shown == "nothing" else shown
+        assert shown != "nothing"
+        return shown, others - {shown}
+
+    def _held_since(self, layer: SealedToken, path: str, *, sealed: bool) -> list[Layered]:
+        """What a token holds at a path, and then what it has held there since it was sealed."""
+        found = self.kv.get(keys.staging(layer.token), keys.staged(path.encode()))
+        now: Layered = "nothing"
+        if found is not None:
+            if found.value not in self._sizes:
+                self._sizes[found.value] = _size(found.value)
+            now = self._sizes[found.value]
+        if not sealed:
+            return [now]
+        since = self._rows_since.setdefault((layer.token, path), [])
+        if now not in since:
+            since.append(now)
+        return [now, *(held for held in since if held != now)]
 
     def _note_retired(self, before: State, after: State) -> None:
         repo = before.repository
