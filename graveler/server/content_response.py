@@ -16,6 +16,7 @@ from starlette.responses import Response
 
 from graveler.server.content_stream import ContentStream
 from graveler.server.kept_md5 import shown_checksum
+from graveler.server.overlapped_hashing import DownloadHashing
 from graveler_core.facade.content_file import ContentFile
 from graveler_core.model.entry import Entry
 
@@ -76,7 +77,9 @@ def body_response(
         headers["content-range"] = f"bytes {first}-{last}/{content.size}"
     if without_body:
         return Response(status_code=status, headers=headers)
-    chunks = content.chunks(verify=verify) if part is None else content.ranges(first, last + 1)
+    chunks = (
+        content.chunks(verify=verify, digest=DownloadHashing()) if part is None else content.ranges(first, last + 1)
+    )
     if length <= SMALL_BYTES:
         return Response(b"".join(chunks), status, headers)
     return ContentStream(_last_after_end(chunks), status, headers)

@@ -1,7 +1,8 @@
 """Checksums of content that passes by. They are computed in another thread.
 
 Clients of lakeFS and of S3 expect an MD5 as checksum or ETag, and may announce further checksums. They are the slowest
-part of an upload, so they are computed while the next blocks are received and sent to the object store.
+part of an upload, so they are computed while the next blocks are received and sent to the object store. The SHA-256 of
+a download is computed while the content is sent and the next block is read.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from graveler_core.codec.blocks import blocks
 
 BLOCK_BYTES: Final = 8 << 20
 """Bytes that are hashed at once: as many as the library sends to an object store at once, so that it copies none."""
+AT_ONCE_BYTES: Final = 256 << 10
+"""Bytes below which a block is hashed at once, because another thread costs more."""
 MAX_WAITING: Final = 1
 """Blocks of one content that wait while another one is hashed."""
 _HASHING: Final = ThreadPoolExecutor(thread_name_prefix="graveler-hashing")
@@ -33,16 +36,15 @@ class RunningChecksum(Protocol):
 
 
 class OverlappedHashing:
-    """MD5 and other checksums of one content. Give it blocks in one thread."""
+    """Checksums of one content. Give it blocks in one thread."""
 
-    def __init__(self, also: Sequence[RunningChecksum] = ()) -> None:
+    def __init__(self, checksums: Sequence[RunningChecksum]) -> None:
         """Prepare the checksums of nothing.
 
         Args:
-            also: Further checksums to compute. They are complete after `md5`.
+            checksums: The checksums to compute. They are complete after `finish`.
         """
-        self._md5 = hashlib.md5(usedforsecurity=False)
-        self._checksums: tuple[RunningChecksum, ...] = (self._md5, *also)
+        self._checksums = checksums
         self._waiting: deque[bytes] = deque()
         self._changed = Condition()
         self._hashing = False
@@ -52,7 +54,7 @@ class OverlappedHashing:
         """Add a block. Wait if too many blocks wait already."""
         with self._changed:
             self._changed.wait_for(lambda: len(self._waiting) < MAX_WAITING)
-            at_once = not self._hashing and len(block) < BLOCK_BYTES  # a small object
+            at_once = not self._hashing and len(block) < AT_ONCE_BYTES
             if not at_once:
                 self._waiting.append(block)
             begins, self._hashing = not self._hashing and not at_once, self._hashing or not at_once
@@ -61,19 +63,12 @@ class OverlappedHashing:
         elif begins:
             _HASHING.submit(self._work)
 
-    def md5(self) -> bytes:
-        """Return the MD5 of all blocks."""
+    def finish(self) -> None:
+        """Wait until all blocks are hashed. Raise the error of a checksum, if there was one."""
         with self._changed:
             self._changed.wait_for(lambda: not self._hashing)
         if self._error is not None:
             raise self._error
-        return self._md5.digest()
-
-    def passing(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        """Yield content in blocks, and add them."""
-        for block in blocks(pieces, BLOCK_BYTES):
-            self.update(block)
-            yield block
 
     def _work(self) -> None:
         """Add blocks until none waits."""
@@ -97,3 +92,41 @@ class OverlappedHashing:
     def _add(self, block: bytes) -> None:
         for checksum in self._checksums:
             checksum.update(block)
+
+
+class UploadHashing(OverlappedHashing):
+    """MD5 and other checksums of content that is uploaded."""
+
+    def __init__(self, also: Sequence[RunningChecksum] = ()) -> None:
+        """Prepare the checksums of nothing.
+
+        Args:
+            also: Further checksums to compute. They are complete after `md5`.
+        """
+        self._md5 = hashlib.md5(usedforsecurity=False)
+        super().__init__((self._md5, *also))
+
+    def md5(self) -> bytes:
+        """Return the MD5 of all blocks."""
+        self.finish()
+        return self._md5.digest()
+
+    def passing(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield content in blocks, and add them."""
+        for block in blocks(pieces, BLOCK_BYTES):
+            self.update(block)
+            yield block
+
+
+class DownloadHashing(OverlappedHashing):
+    """SHA-256 of content that is downloaded, as a digest for `ContentFile.chunks`."""
+
+    def __init__(self) -> None:
+        """Prepare the SHA-256 of nothing."""
+        self._sha256 = hashlib.sha256()
+        super().__init__((self._sha256,))
+
+    def hexdigest(self) -> str:
+        """Return the SHA-256 of all blocks, in hexadecimal digits."""
+        self.finish()
+        return self._sha256.hexdigest()

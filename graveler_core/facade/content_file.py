@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from graveler_core.engine.reading.content import StoredContent
+from graveler_core.engine.reading.content import RunningDigest, StoredContent
 from graveler_core.errors import InvalidInput
 from graveler_core.model.entry import Entry
 
@@ -48,17 +48,18 @@ class ContentFile(io.RawIOBase):
         """
         return self._stored.read_range(start, length)
 
-    def chunks(self, *, verify: bool = True) -> Iterator[bytes]:
+    def chunks(self, *, verify: bool = True, digest: RunningDigest | None = None) -> Iterator[bytes]:
         """Yield the whole content in large ranges, regardless of the position.
 
         Args:
             verify: Compare the content with the checksum of the entry, after the last range.
+            digest: Computes the SHA-256, for example in another thread. By default, `hashlib.sha256()`.
 
         Raises:
             NotFound: (`ObjectNotFound`) the object does not exist.
             CorruptData: the object is not the one that was stored.
         """
-        return self._stored.chunks(verify=verify)
+        return self._stored.chunks(verify=verify, digest=digest)
 
     def ranges(self, start: int, end: int) -> Iterator[bytes]:
         """Yield the content between two positions in large ranges, regardless of the position. Nothing is verified.

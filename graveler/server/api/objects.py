@@ -23,7 +23,7 @@ from graveler.server.api.object_records import (
 )
 from graveler.server.content_response import content_response
 from graveler.server.kept_md5 import metadata_with_etag, shown_checksum, shown_metadata
-from graveler.server.overlapped_hashing import OverlappedHashing
+from graveler.server.overlapped_hashing import UploadHashing
 from graveler_core.errors import GravelerError, Kind, NotFound, PredicateFailed
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.readable_ref import ReadableRef
@@ -100,7 +100,7 @@ def upload_object(call: Call) -> HttpResponse:
     if condition is not None and _exists(branch, path):
         return refusal(412, PATH_EXISTS)
     content_type, content = call.upload()
-    hashing = OverlappedHashing()
+    hashing = UploadHashing()
     metadata, body = _metadata(call.headers), hashing.passing(content)
     write: Callable[..., Entry] = branch.put if condition is None else partial(branch.upload, to_stage=True)
     staged = write(

@@ -12,7 +12,7 @@ import hmac
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from graveler.server.overlapped_hashing import BLOCK_BYTES, OverlappedHashing, RunningChecksum
+from graveler.server.overlapped_hashing import BLOCK_BYTES, RunningChecksum, UploadHashing
 from graveler.server.s3 import checksums
 from graveler.server.s3.chunked_body import ChunkedBody, ChunkSignatures
 from graveler.server.s3.refusals import S3Refusal, invalid_argument
@@ -63,7 +63,7 @@ class UploadBody:
             self._expect_digest(payload)
         self._expect_headers()
         found = (*(checksum for _, _, checksum in self._expected), *(checksum for _, checksum in self._in_trailer))
-        self._hashing = OverlappedHashing([checksum for checksum in found if checksum is not self._sha256])
+        self._hashing = UploadHashing([checksum for checksum in found if checksum is not self._sha256])
         if self._length is not None and self._length > MAX_UPLOAD_BYTES:
             raise _too_large()  # before the client sends it
 

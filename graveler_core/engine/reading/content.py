@@ -6,7 +6,7 @@ import hashlib
 import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from graveler_core.blobs.port import Blobs, Data, Foreign
 from graveler_core.codec.checksums import sha256_digest
@@ -22,6 +22,16 @@ from graveler_core.stores import Stores
 
 CHUNK_BYTES: Final = 8 << 20
 """Maximum number of bytes that `ranges` reads at once."""
+
+
+class RunningDigest(Protocol):
+    """Digest of the data so far, as those of `hashlib`."""
+
+    def update(self, data: bytes, /) -> None:
+        """Add data."""
+
+    def hexdigest(self) -> str:
+        """Return the digest of all data, in hexadecimal digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +70,13 @@ class StoredContent:
             self._verify_digest(digest.hexdigest())
         return content
 
-    def chunks(self, *, verify: bool = True) -> Iterator[bytes]:
+    def chunks(self, *, verify: bool = True, digest: RunningDigest | None = None) -> Iterator[bytes]:
         """Yield the whole content in ranges.
 
         Args:
             verify: As for `read`. The checksum is compared after the last range; without one, the length is compared
                 before the last range is yielded.
+            digest: Computes the SHA-256, for example in another thread. By default, `hashlib.sha256()`.
 
         Raises:
             NotFound: As for `read`.
@@ -81,7 +92,7 @@ class StoredContent:
         if sha256_digest(self.entry.checksum) is None:
             yield from self._of_equal_length()
             return
-        digest = hashlib.sha256()
+        digest = hashlib.sha256() if digest is None else digest
         for chunk in self.ranges(0, self.entry.size):
             digest.update(chunk)
             yield chunk
