@@ -17,9 +17,9 @@ from typing import Final, Protocol
 from graveler_core.codec.blocks import blocks
 
 BLOCK_BYTES: Final = 8 << 20
-"""Bytes that are hashed at once: as many as the library sends to an object store at once, so that it copies none."""
+"""Size of the blocks of an upload: as many bytes as the library sends to an object store at once, so it copies none."""
 AT_ONCE_BYTES: Final = 256 << 10
-"""Bytes below which a block is hashed at once, because another thread costs more."""
+"""Size below which a block is hashed in the thread that adds it, because handing it to another thread costs more."""
 MAX_WAITING: Final = 1
 """Blocks of one content that wait while another one is hashed."""
 _HASHING: Final = ThreadPoolExecutor(thread_name_prefix="graveler-hashing")
