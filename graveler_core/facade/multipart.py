@@ -43,7 +43,7 @@ class PartStaging(Staging):
     ) -> str:
         """Begin an upload in parts. Any process can store its parts and end it.
 
-        A sweep gives the upload up if it has not ended within the grace period of the sweep.
+        A sweep with `uploads=True` deletes the upload if it has not ended within the grace period of the sweep.
 
         Args:
             path: Path of the later entry.

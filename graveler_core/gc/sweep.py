@@ -83,7 +83,7 @@ class SweepPlan:
     alone: bool = False
     """True asserts that no other process works on the repository. Any grace period is then allowed."""
     uploads: bool = False
-    """Also delete user data that failed jobs have stored (`gc.uploads`)."""
+    """Also delete user data that failed jobs and unfinished uploads in parts have stored (`gc.uploads`)."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.grace, timedelta):

@@ -1,4 +1,4 @@
-"""Operations on the runs of hooks. This server has no hooks: there are no runs, and every id names none."""
+"""Operations on the runs of lakeFS's actions. This server has no actions: there are no runs, and every id names none."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from graveler.server.api.records import EmptyPage, Pagination
 
 
 def list_runs(call: Call) -> HttpResponse:
-    """List the runs of hooks: there are none."""
+    """List the runs of actions: there are none."""
     call.graveler.repository(call.repository)
     return answer(200, EmptyPage(pagination=Pagination(has_more=False, next_offset="", results=0)))
 
@@ -32,4 +32,4 @@ def get_hook_output(call: Call) -> HttpResponse:
 
 def _none(call: Call) -> HttpResponse:
     call.graveler.repository(call.repository)
-    return refusal(404, f"run {call.path['run']!r} not found: this server has no hooks")
+    return refusal(404, f"run {call.path['run']!r} not found: this server has no actions")
