@@ -12,8 +12,8 @@ A flow wraps its swap in `announced`. These steps surround the swap:
 If the swap fails, the pending runs are removed. If the process ends between 2 and 4, or the response of the swap is
 lost, the pending runs stay. `engine.repositories.hook_delivery` finds them, and calls the hook if the change has
 happened. A hook after a change is therefore called at least once for each change, and never for a change that did not
-happen. A process that calls the hook of a pending run first takes the run, by a swap that moves its `due` time. Two
-processes that find one run therefore call the hook once, unless the first one takes longer than its time.
+happen. Before a process calls the hook of a pending run, it takes the run: a swap moves the `due` time of the run. If
+two processes find the same run, the hook is therefore called once, unless the first process needs longer than `LEASE`.
 
 The hooks of a repository are in its record, which every flow reads anyway, so a repository without hooks costs no call.
 An operation that begins after a hook was set calls the hook, in every process.

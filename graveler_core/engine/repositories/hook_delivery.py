@@ -40,7 +40,7 @@ from graveler_core.refs.ancestry import first_parents
 from graveler_core.stores import Stores
 
 PATIENCE: Final = timedelta(days=1)
-"""Age from which on a change that has not happened never will."""
+"""Age of a run above which its change, if it has not happened so far, will never happen."""
 KEPT: Final = timedelta(days=30)
 """Default age from which on results are removed."""
 
