@@ -5,11 +5,11 @@ calls `require_content` first, with a repository record that it has read from th
 
 * If the commit has expired, the flow is refused.
 * If the commit is about to expire, a swap of the collection record revives it. The collection swaps the same record
-  when it decides that commits have expired, so one of the two swaps fails. A revived commit does not expire with this
-  set.
-* If the commit is announced after the check, the flow ends before the grace period, so the collection finds what the
-  flow has made, and the commit does not expire, or its content has other names. Hooks may take days, so creations of
-  branches and tags check again after the hooks (`require_again`).
+  when it decides that commits have expired, so one of the two swaps fails. A revived commit does not expire together
+  with the other commits that were announced at the same time.
+* If the commit is announced after the check, the flow ends before the grace period does. The collection therefore finds
+  what the flow has made: either the commit does not expire, or its content has other names. Hooks may take days, so
+  creations of branches and tags check again after the hooks (`require_again`).
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def expiries(stores: Stores, repo: RepositoryRecord, commits: Collection[CommitI
 def with_expiries(
     stores: Stores, repo: RepositoryRecord, items: Iterable[T], commit_of: Callable[[T], CommitId]
 ) -> Iterator[tuple[T, Expiry | None]]:
-    """Yield items with the expiries of their commits, lazily. The items are read in batches, the first ones in small
-    ones. Takes no round trip before the first collection of the repository, and one for each batch afterwards.
+    """Yield items with the expiries of their commits, lazily. The items are read in batches, which are small at first.
+    Takes no round trip before the first collection of the repository, and one for each batch afterwards.
     """
     if not repo.addresses_checked:
         yield from ((item, None) for item in items)

@@ -119,8 +119,8 @@ def sides(stores: Stores, repo: RepositoryRecord, query: DiffQuery) -> tuple[Com
 
 
 def count(found: Iterable[Differences]) -> ChangeSummary:
-    """Count the paths that differ. Counts columns: creates no entries, and holds one page of differences in memory at a
-    time.
+    """Count the paths that differ. Null values of columns are counted, so no entries are created. One page of
+    differences is in memory at a time.
     """
     added = changed = removed = 0
     for page in found:

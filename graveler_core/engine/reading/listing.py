@@ -59,8 +59,8 @@ class Window:
 
 
 def items(source: PageSource, window: Window) -> Iterator[Entry | CommonPrefix]:
-    """Return the entries and common prefixes of a window, in order of their paths. Lazy. An empty window is read, too,
-    because the source may have to report that there is no such branch.
+    """Return a lazy iterator over the entries and common prefixes of a window, in order of their paths. An empty window
+    is read, too, because the source may have to report that there is no such branch.
     """
     if window.delimiter:
         return _groups(source, window)

@@ -94,7 +94,7 @@ def _compared(
     within: tuple[tuple[bytes, bytes | None], list[bytes] | None],
     wanted: WantedColumns,
 ) -> Iterator[Differences]:
-    """Compare two commits in an interval, of which the keys that can differ may be known."""
+    """Compare two commits in an interval. The keys of the interval at which they can differ are given, if known."""
     left, right, ((start, end), changed) = before.layout.index, after.layout.index, within
     if changed is not None:
         return diff_at(indexes, left, right, changed, wanted)

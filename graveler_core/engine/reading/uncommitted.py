@@ -1,9 +1,9 @@
 """Uncommitted changes of a branch: differences between its visible state and its head. Source: seed 004.
 
 The differences come from two sources. At keys with a record in a layer, the record is compared with the head. At all
-other keys, the source is the difference between the compacted tree and the head, which is cached between calls.
-There it is empty where a restoration shows the head, and contains all entries of the head where a removal hides
-them.
+other keys, the source is the difference between the compacted tree and the head, which is cached between calls. Under
+a restoration, which shows the head, this source has no differences. Under a removal, it has the removal of every
+entry of the head.
 
 Merge, revert, cherry-pick and hard reset refuse a branch that is not clean (`require_clean`). A branch is dirty if a
 layer contains a record or covers a prefix, or if its compacted tree differs from its head. The effect of the records
