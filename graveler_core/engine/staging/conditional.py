@@ -6,15 +6,15 @@
 3. Set the row by compare-and-swap against the row of step 2. ✓
 4. Run the closing re-read: if any layer, the head, the token or a rule of the repository has changed, begin again.
 
-`put_if_absent` looks at the path before it uploads content, too, so that it refuses a path that exists without an
-upload. Two reads of the branch record, before and after that look, agree.
+`put_if_absent` also looks at the path before it uploads content, so it refuses an existing path without an upload. Two
+reads of the branch record, before and after that look, agree.
 
-Of several conditional writes of one path that expect the same entry, only one is acknowledged. Consider two that are,
-A in the staging token S and B in T. If S and T are the same, the swap of the later one fails, because the row has
-changed. Otherwise let S be the older token. The re-read of A found S current, so A had set its row before T existed. B
-began its last attempt with T, so its step 2 found the row of A, which lay in a sealed token or in a commit by then. A
-removal, a reset, or an unconditional write in between may restore the expected entry. Unconditional writes compare
-nothing, so they may replace the entry of a conditional write at any time.
+Of several conditional writes of one path that expect the same entry, only one is acknowledged. Suppose that two were
+acknowledged: A set its row in the staging token S, and B in T. If S and T are the same, the swap of the later one
+fails, because the row has changed. Otherwise let S be the older token. The re-read of A found S current, so A had set
+its row before T existed. B began its last attempt with T, so its step 2 found the row of A, which was in a sealed token
+or in a commit by then. A removal, a reset, or an unconditional write in between may restore the expected entry.
+Unconditional writes compare nothing, so they may replace the entry of a conditional write at any time.
 
 An attempt that begins again may find its own entry, in the staging token or below it. Then it goes on: the entry has
 the address of content that only this call has stored, or is equal to the entry that another call stages. A row that an

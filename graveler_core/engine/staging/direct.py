@@ -9,8 +9,8 @@ A crash, or a client that never returns, leaves at most an object that nothing n
 object may be older than the grace period of a collection when it is staged. Staging then refuses it if it is condemned,
 as it refuses every such address.
 
-The address has 128 random bits, so only who was told it can name it. Whoever holds the signed URL can replace the
-object until the URL expires, also after it was staged.
+The address has 128 random bits, so only a caller that was told it can name it. Whoever holds the signed URL can replace
+the object until the URL expires, also after it was staged.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class DirectUpload:
 
 
 def begin(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, expires: int | None) -> DirectUpload:
-    """Return a fresh address, and a signed URL that is valid for `expires` seconds, unless it is `None`.
+    """Return a fresh address and, unless `expires` is `None`, a signed URL that is valid for `expires` seconds.
 
     Raises:
         PermissionDenied: The branch is protected from writes, or the repository is read-only.

@@ -10,10 +10,10 @@ like the content of every other write, and is staged by the caller. The upload e
 before the end, everything is still there: assembling again stores the same content again, and staging it again changes
 nothing. An upload that nobody ends is given up by a sweep after its grace period, with all its parts.
 
-A part can also be stored by a program that has a signed URL for it. Its object has a name of its own, made of the
-number, and no part record, because nobody tells when it is there. It is found when the parts are assembled, and must
-have the ETag that the caller names. The assembled object is a copy, so whoever holds the URL cannot change it. An
-object that is stored there after the end is deleted by a collection.
+A part can also be stored by a program that has a signed URL for it. The name of its object contains the number of the
+part. It has no part record, because the program does not report that it has stored the object. The object is found
+when the parts are assembled, and must have the ETag that the caller names. The assembled object is a copy, so whoever
+holds the URL cannot change it. An object that is stored there after the end is deleted by a collection.
 
 A part that is stored again replaces the record of the former one. Its object stays until the end. If an upload ends
 while a part is stored, the last step of that flow finds no upload, and removes what it has stored. If it dies first, it

@@ -65,12 +65,12 @@ class _Counters:
 
 
 def survey(stores: Stores, *, prefix: str = "", after: str = "") -> Iterator[BranchPressure]:
-    """Yield the branches that counters name, lazily and in order of their tokens.
+    """Yield the branches that counters name, lazily and in the order of the names of the counters.
 
     Args:
         stores: Stores of the flow.
         prefix: Limits the result to tokens with this prefix: `<repository>/` for one repository.
-        after: Token of a branch. Limits the result to later tokens.
+        after: Token of a branch. Limits the result to the branches that follow it in this order.
     """
     settings: dict[str, CompactionSettings] = {}
     for found, repository, branch in _looked_up(stores, prefix, after):
