@@ -63,8 +63,8 @@ class ChangeSource(Protocol):
         """Yield the changes with `start` ≤ key < `end` as sorted tables in `RECORD_SCHEMA`."""
 
     def key_samples(self, stores: Stores, wanted: int) -> list[KeySample]:
-        """Return samples of the positions of the changes, in any order. Each layer or tree of the source returns at
-        most `wanted` times a few fan-outs.
+        """Return samples of the positions of the changes, in any order. The number of samples of each layer or tree of
+        the source is at most a small multiple of `wanted` times the fan-out of nodes.
         """
 
     def rows(self, stores: Stores) -> int:

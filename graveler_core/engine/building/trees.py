@@ -129,7 +129,7 @@ def merge_few(stores: Stores, merged: MergedChanges) -> FewChanges | None:
 
 
 def merge_verdict(stores: Stores, merged: MergedChanges) -> MergeVerdict:
-    """Return the effect of a merged, its first conflicts, and the number of conflicts.
+    """Return the effect of a merge, its first conflicts, and the number of conflicts.
 
     Raises:
         CorruptData: A part of an index is missing or damaged.
@@ -195,7 +195,7 @@ _FINENESS = 8
 def choose_split_points(stores: Stores, source: ChangeSource, base: MetarangeId, partitions: int) -> list[SplitPoint]:
     """Return open split points, in order, for at most `partitions` partitions of about equal work.
 
-    Reads rows of nodes and samples: a few fan-outs of each for each partition.
+    Reads rows of nodes, and samples. For each partition, the number of both is a small multiple of the fan-out.
 
     Args:
         stores: Stores of the flow.

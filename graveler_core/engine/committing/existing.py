@@ -12,7 +12,7 @@ from graveler_core.model.index import Index
 
 
 class ExistingEntries(Mapping[str, Entry]):
-    """Entries by path. It is known which paths have one. An entry that was not read is read when it is asked for.
+    """Entries by path. The mapping knows which paths have an entry. It reads the other entries when they are requested.
 
     Args:
         read: Entries that were read.
@@ -59,7 +59,8 @@ def existing_entries(
         indexes: The repository's indexes.
         index: The index.
         paths: Distinct paths.
-        compared: Those of the paths whose entries are read at once. Of many paths, all entries are.
+        compared: Those of the paths whose entries are read immediately. If there are many paths, all entries are read
+            immediately.
 
     Raises:
         CorruptData: An object of the index that had to be read is missing or damaged.

@@ -83,7 +83,7 @@ class NewHead:
     """Records of the commit that are not stored yet."""
     compacted: MetarangeId | None = None
     begun: datetime | None = None
-    """Time before the first of its ancestors was written that this attempt has written. `None` if there are none."""
+    """Time before this attempt wrote the first of the commit's ancestors. `None` if it wrote no ancestor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class TriedCommits:
     """Commits that one call tried to make the head of a branch."""
 
     ids: dict[CommitId, datetime] = field(default_factory=dict)
-    """Commits, with the times before they were first written."""
+    """Commits, each with a time before it was first written."""
     began: CommitId | None = None
     """Head when the call began."""
     event: HookEvent = HookEvent.PRE_COMMIT
@@ -218,7 +218,7 @@ def require_in_time(stores: Stores, commit: CommitId, first: datetime) -> None:
     Args:
         stores: Stores of the flow.
         commit: The commit.
-        first: Time before it was written, or an ancestor that the same attempt has written.
+        first: Time before the commit was written, and before any ancestor that the same attempt has written.
 
     Raises:
         SlowDown: That was more than `RETRIED_WITHIN` ago (`RetriesExhausted`).

@@ -91,8 +91,8 @@ def validate(
 
     Args:
         operations: Result of `normalised`.
-        existing: Current entries at the paths of the operations. The entry below a put that expects none is read only
-            if there is a conflict that is refused, or whose arbiter reads it.
+        existing: Current entries at the paths of the operations. The entry at the path of a put that expects none is
+            read only if the put conflicts, and if the conflict is refused or the arbiter reads the entry.
         arbiter: Decides about each conflict.
 
     Raises:

@@ -33,7 +33,7 @@ from graveler_core.records import layout as keys
 from graveler_core.stores import Stores
 
 _SMALL_SHARE = 16
-"""Divisor for small runs: a run is small if it has less than this fraction of all bytes."""
+"""Divisor for small runs: a run is small if its size is less than the total size of the runs divided by this number."""
 _TRIES = 20
 """Maximum number of heads that are tried when new commits repeat the old layout. Other processes' commits race with
 each try.
