@@ -61,7 +61,9 @@ class CombinedSource:
         return None
 
     def addresses(self, keys: pa.StringArray) -> pa.StringArray:
-        """Return the absolute address of the object at each key. A single object comes before a directory."""
+        """Return the absolute address of the object at each key. If the key of a single object also lies below a
+        directory, it is that of the single object.
+        """
         single = pc.is_in(keys, value_set=pa.array(list(self.objects.uris), pa.string()))
         found = pa.nulls(len(keys), pa.string())
         for below, directory in self.directories.items():

@@ -61,10 +61,10 @@ def side_by_side(objects: Foreign, finish: Finish, told: Told = unheard) -> Iter
 def listed_concurrently(
     objects: Foreign, bounds: Sequence[str | None], finish: Finish
 ) -> Generator[pa.Table, None, None]:
-    """Yield the processed pages after the first of some keys and up to the last one (`None`: to the end), in order.
+    """Yield the processed pages of the keys after the first bound, up to and including the last bound, in order.
 
-    Each pair of neighbouring keys bounds a partition. Pages are on local disk until they are read. Closing the
-    iterator ends the listing.
+    A last bound of `None` means the end of the listing. Each pair of neighbouring keys bounds a partition. Pages are on
+    local disk until they are read. Closing the iterator ends the listing.
     """
     over = threading.Event()
     with tempfile.TemporaryDirectory(prefix="graveler-import-") as directory, ThreadPoolExecutor(LISTERS) as pool:

@@ -82,7 +82,9 @@ class Gathered:
         return found
 
     def first_of(self, start: bytes, end: bytes | None) -> bytes | None:
-        """Return the first key of the import in a part of its interval."""
+        """Return the first key of the import in a part of its interval. If the import has no key there, return `None`.
+        In the mode `REPLACE`, return the start of the part instead.
+        """
         page = next(scan.scan(self.trees, self.tree, start=start, end=end), None)
         if page is None:
             return start if self.mode is ImportMode.REPLACE else None
