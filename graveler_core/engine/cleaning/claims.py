@@ -4,10 +4,11 @@ A claim is removed if three reads find nothing: the deleted entry of its owner, 
 `repos/<name>`, then the entry again. Only the exact claim that was read first is removed. It is never the claim of a
 repository that is active or can be restored, because such a repository has its record or its entry at any moment.
 (The claim is created after the record. Deletion creates the entry before it removes the record; restoration creates
-the record before it removes the entry.) If there was no entry at the first read, the record existed. If there was no
-record at the second, the repository was deleted in between. If there was no entry at the third, it was restored
-since, and a restoration renews the claim first, so the claim is not the one that was read. A creation whose record
-is gone is never activated. Claims of namespaces that are being emptied have no owner, and stay (`gc.namespaces`).
+the record before it removes the entry.) Suppose that there were such a repository. There was no entry at the first
+read, so the record existed then. There was no record at the second read, so the repository was deleted in between.
+There was no entry at the third read, so it was restored since. But a restoration renews the claim first, so the claim
+is not the one that was read. A creation whose record is gone is never activated. Claims of namespaces that are being
+emptied have no owner, and stay (`gc.namespaces`).
 
 The owner file is deleted before the claim is removed, so that no file stays that nobody knows. If the claim has been
 renewed, the file is written again. After a crash in between, the next collection of the repository writes it.

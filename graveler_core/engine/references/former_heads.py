@@ -1,4 +1,4 @@
-"""Former heads: commits that branches and tags have left, so that nothing may lead to them any more.
+"""Former heads: commits that branches and tags have left. It is possible that nothing else leads to them any more.
 
 Commits that a reference has reached stay for ever, because other systems may know their ids. The heads of branches and
 the commits of tags lead to most of them. A hard reset, an assignment and a deletion let a reference leave a commit to

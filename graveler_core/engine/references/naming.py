@@ -1,9 +1,9 @@
 """Rules that the flows on branches and tags share: the repository may change, the name is free, the commit is expected.
 
 **Expected commits.** A caller may name the commit that a branch or tag must name before it is deleted or assigned.
-Source: seed 002 (every change of a reference is conditional); Nessie's `assign` and `delete`. The comparison is no
-step of its own that could become out of date. Each flow reads the record, compares (`require_expected`), and swaps or
-deletes exactly the record that it has read ✓. There are three orders of another change of the reference:
+Source: seed 002 (every change of a reference is conditional); Nessie's `assign` and `delete`. The result of the
+comparison cannot become out of date: each flow reads the record, compares (`require_expected`), and swaps or deletes
+exactly the record that it has read ✓. There are three orders of another change of the reference:
 
 * It comes before the read. The flow compares with the changed record, and refuses.
 * It comes between the read and the swap or deletion. The predicate fails, nothing was changed, and the flow begins

@@ -1,8 +1,8 @@
 """Creation, assignment, deletion and verification of tags.
 
 A tag names a commit, the tree of a commit, or another tag. Its record always contains the commit to which it leads,
-and a copy of the tag that it names. So what keeps the content of commits (collections, expiry, sweeps, dumps) need not
-tell tags apart, and no tag depends on the record of another one.
+and a copy of the tag that it names. The flows that keep the content of commits (collections, expiry, sweeps, dumps)
+therefore treat all tags alike, and no tag depends on the record of another one.
 
 A tag is created by one swap ✓ (its record must not exist), assigned to another commit by one swap of the record that
 was read ✓, and deleted by one conditional delete of the record that was read ✓. The creation is sent only once, for the
@@ -91,8 +91,8 @@ def assign_tag(  # noqa: PLR0913, PLR0917 - the arguments of `create_tag`, and w
     expected: CommitId,
     target: TagTarget = TagTarget.COMMIT,
 ) -> Tag:
-    """Assign an existing tag to what a ref names. The arguments are those of `create_tag`, and the commit to which the
-    tag must lead now.
+    """Assign an existing tag to what a ref names. The arguments are those of `create_tag`, and `expected`, the commit
+    to which the tag must lead now.
 
     Everything else of the given tag replaces what the tag had: a signature holds for one commit only. If nothing
     differs, nothing is written.
