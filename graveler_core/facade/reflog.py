@@ -99,7 +99,8 @@ class Reflog(Handle):
 
     @operation("mend reflog", needs.repository(Action.MAINTAIN_REPOSITORY))
     def mend_reflog(self) -> bool:
-        """Reset the log of branches and tags to its newest commit that is not damaged.
+        """Reset the log of branches and tags to its newest commit that is not damaged, or to an empty log if there is
+        none.
 
         Creations, deletions and hard resets since that commit are lost. The branches and tags themselves are not
         changed. Events that their records remember are logged again at the next change of the branch or tag.
@@ -108,7 +109,7 @@ class Reflog(Handle):
             True if the log was reset; false if it was not damaged.
 
         Raises:
-            CorruptData: no commit of the log can be read.
+            CorruptData: the record that names the newest commit of the log is damaged.
         """
         return reference_mending.mend(self._stores, self._active())
 
@@ -120,7 +121,8 @@ class Reflog(Handle):
             keep: Number of commits to keep, at least 1. Older commits are merged into the oldest of them.
 
         Returns:
-            Numbers of the commits before and after.
+            Number of commits that were combined with the oldest one that was kept, and number of deleted commits that
+            the log had not contained for a day.
 
         Raises:
             InvalidInput: `keep` is less than 1.
