@@ -72,7 +72,7 @@ def _known(graveler: Graveler, repository: str, name: str, action: Action, *, on
 
 
 def _requests(repository: RepositoryId, branch: BranchId, action: Action, *, on_branch: bool) -> tuple[Request, ...]:
-    """Return the requests that the rules of the methods yield which open the handles otherwise."""
+    """Return the requests that the rules of the methods would yield with which the handles are opened otherwise."""
     scope = branch_scope(repository, branch)
     opened = scope.on_branch(action) if on_branch else scope.on_repository(action)
     return Scope(repository).on_repository(Action.READ_REPOSITORY), opened

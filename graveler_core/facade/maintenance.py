@@ -182,8 +182,11 @@ class Maintenance(Handle):
         rules: RetentionRules | None = None,
         progress: Progress = lambda more: None,
     ) -> Collected:
-        """Delete content that no commit, no staged change and no upload names, or only commits that no retention rule
-        keeps, and commits that no branch or tag has ever reached: see `graveler_core.gc.collection`.
+        """Delete content that nothing needs, and commits that no branch or tag has ever reached: see
+        `graveler_core.gc.collection`.
+
+        Content is not needed if no commit, no staged change and no upload names it, or if it is named only by commits
+        that no retention rule keeps.
 
         A first call condemns such content: it cannot be staged any more, but still exists. A call after the grace
         period deletes what nothing names then, and condemns more. Run it once a day. It also completes an erasure that

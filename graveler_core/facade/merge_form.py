@@ -16,7 +16,7 @@ from graveler_core.model.changes import MergeForm
 
 _PACKAGE = f"{__name__.partition('.')[0]}."
 _PRESENT_MEANING = "graveler.server."
-"""Package whose callers mean the present word."""
+"""Package whose calls use the present meaning of `squash`."""
 
 
 def merge_form(squash: bool | None, replay: bool) -> MergeForm:

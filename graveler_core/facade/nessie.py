@@ -54,7 +54,7 @@ class MigrationFromNessie:
     ) -> NessieMigrated:
         """Import an export of Nessie, of version 1, 2 or 3, into a new repository.
 
-        Nobody sees the repository before it is complete. An interrupted call is completed by a repetition, and a
+        Nobody sees the repository before the import has ended. An interrupted call is completed by a repetition, and a
         repetition of a complete one changes nothing. See `graveler_core.transfer.nessie.migration`.
 
         Args:

@@ -48,7 +48,9 @@ def readable_inventory(uri: str) -> Iterator[Request]:
 
 
 def objects(call: GuardedCall) -> Iterator[Request]:
-    """Require permission for each URI of the argument `objects`, and for its path: of a directory for all below it."""
+    """Require permission for each URI of the argument `objects`, and for its path. A directory requires permission for
+    everything below its URI and below its path.
+    """
     found = call.arguments["objects"] = by_path(call.arguments["objects"] or {})
     single = {path: uri for path, uri in found.items() if not uri.endswith("/")}
     yield from of_uris(call, single.values())
