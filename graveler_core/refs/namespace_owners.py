@@ -33,7 +33,7 @@ def owners_of_directories(kv: Store, directories: Iterable[str]) -> dict[str, tu
 
 
 def overlapping(kv: Store, place: Namespace) -> tuple[str, Held[NamespaceClaim]] | None:
-    """Return a storage namespace that contains another one or lies inside it, with its claim, if there is one."""
+    """Return a claimed storage namespace that contains the given one or lies inside it, with its claim, if any."""
     above = [ancestor.uri for ancestor in place.ancestors()]
     for uri, found in zip(above, access.read_many(kv, [keys.namespace_claim(u) for u in above]), strict=True):
         if found is not None:

@@ -159,7 +159,7 @@ def count_erasure(kv: Store, ids: IdSource, repo: RepositoryRecord) -> Repositor
 def _changed(
     kv: Store, ids: IdSource, repo: RepositoryRecord, change: Callable[[RepositoryRecord], dict[str, Any]]
 ) -> RepositoryRecord:
-    """Swap in the fields that a function returns for the current record. It returns none if nothing is to change."""
+    """Swap in the fields that a function returns for the current record. If it returns none, nothing is changed."""
     for _ in range(_SWAPS):
         held = find(kv, repo.id)
         current = usable(repo.id, held if held is not None and held.value.uid == repo.uid else None)

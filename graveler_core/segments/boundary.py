@@ -126,8 +126,8 @@ def cut(entries: pa.Table, seed: int, cutting: Cutting, primary: NDArray[np.int6
 
 
 def _cut_oversize(keys: pa.ChunkedArray, before: NDArray[np.int64], seed: int, cutting: Cutting) -> list[int]:
-    """Return the ends of the ranges of one interval: by doubled thresholds, so that most survive a change, and finally
-    by entries.
+    """Divide one interval into ranges, and return their ends. The interval is divided by doubled thresholds, so that
+    most ends survive a change, and finally by entries.
     """
     hashes = key_hashes(keys, seed)
     ends = [len(keys)]

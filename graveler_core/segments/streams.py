@@ -71,7 +71,7 @@ def overlaid(above: Iterator[pa.Table], below: Iterator[pa.Table], few: int | No
     """
     records, entries = _next(above), _next(below)
     while records is not None and entries is not None:
-        # Doubled for each page, it soon exceeds the size of any slice.
+        # The number is doubled for each page, so it soon exceeds the length of any slice.
         some = entries if few is None else entries.slice(0, min(few, entries.num_rows))
         few = None if few is None else 2 * few
         bound = min(_last_key(records), _last_key(some))
