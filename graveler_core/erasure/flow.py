@@ -35,8 +35,8 @@ entry at another path that is staged by its address and acknowledged:
 Content that is put at an erased path in the meantime has a new address. If step 5 finds its entry, its address is
 marked, the branch loses the path, and the content is erased. If the put was not acknowledged before, its re-read finds
 another repository record, and it checks the address of its first attempt (`engine.staging.write`). Otherwise the entry
-is newer than the erasure, and its content stays. No path is left that shows content which is erased, except in commits,
-and on branches to which an old commit is brought back: by a revert, a merge, a new branch, or an undeletion.
+is newer than the erasure, and its content stays. Afterwards no path shows erased content, except in commits, and on
+branches to which an old commit is brought back: by a revert, a merge, a new branch, or an undeletion.
 
 Two processes may work on one erasure. All decisions are swaps of the record, which every listing of a round changes. So
 `deleting` can only follow a step 5 that found all listed marks. Marks that a late process writes afterwards do not

@@ -37,7 +37,7 @@ class Collected:
     waiting_files: tuple[str, ...] = ()
     """URIs of such files as `files` with the waiting objects."""
     history: int = 0
-    """Number of objects among `named` that only commits name which are neither heads nor tags."""
+    """Number of objects among `named` that are named only by commits that are neither heads nor tags."""
     history_size: int = 0
     condemned_expired: int = 0
     """Number of objects among `condemned` that only expiring commits name."""

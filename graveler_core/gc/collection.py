@@ -6,11 +6,11 @@
    or read an inventory of it (`gc.object_listing`). Candidates are the objects that graveler has created (`data/`),
    that are older than the grace period, and that belong to no upload in progress. Read all names of the repository,
    and those of other repositories of the store that lie in the namespace (`gc.named_addresses`), and compare them with
-   the candidates, here or on a cluster (`gc.examination`). Candidates that nothing names, or only commits that are not
-   kept, are condemned: their addresses, and the ids of these commits, are written to files, and then the collection
-   record lists the files. ✓ This announces the commits. A second swap confirms the set: it notes the time at which the
-   grace period begins. ✓ This time was read after the record listed the files, however long the collector had paused
-   before.
+   the candidates, here or on a cluster (`gc.examination`). Candidates that nothing names, or that are named only by
+   commits that are not kept, are condemned: their addresses, and the ids of these commits, are written to files, and
+   then the collection record lists the files. ✓ This announces the commits. A second swap confirms the set: it notes
+   the time at which the grace period begins. ✓ This time was read after the record listed the files, however long the
+   collector had paused before.
 2. Wait for the grace period. From step 1 on, nothing can stage a condemned address (`engine.staging.kept_content`).
    A flow that needs the content of an announced commit revives the commit: it swaps the record ✓
    (`engine.reading.expired`).
@@ -49,9 +49,9 @@ repository. Step 4 deletes objects that had no name at step 3. Consider the ways
   head between steps 1 and 3 without reviving it.
 * The rules change. Step 3 reads them. Rules that are set later do not bring expired commits back.
 
-A commit that is not kept has no reference, but a flow may be about to give it one. Either it is one of the above. Or it
-has just stored the commit, with an old date that the caller has chosen. That flow began before step 1, ends within the
-grace period, and step 3 finds the reference.
+A commit that is not kept has no reference, but a flow may be about to give it one. Either the flow is one of the above,
+or it has just stored the commit, with an old date that the caller has chosen. In the second case, the flow began before
+step 1, ends within the grace period, and step 3 finds the reference.
 
 An expired commit keeps its header, layout and tree for ever. Only content is deleted, so logs, listings and
 differences work as before. Step 3 enters commits and objects with the same swap, so content is never missing from a
@@ -72,8 +72,8 @@ about to enter such files. Therefore the record is replaced first, by an equal o
 has read an earlier record, because it had read the record before it wrote the files, and these were listed before the
 swap. So it fails its own swap, and a record never lists a file that was deleted.
 
-A collector that pauses while it deletes may go on at any time: when the repository was deleted and cleaned, and its
-namespace has another owner. It deletes at most the rest of one batch then. These are objects with generated names,
+A collector that pauses while it deletes may go on at any time, even after the repository was deleted and cleaned and
+its namespace has another owner. It then deletes at most the rest of one batch. These are objects with generated names,
 which nobody creates again, unless somebody copies them into the namespace from elsewhere.
 """
 

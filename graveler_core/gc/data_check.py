@@ -1,4 +1,4 @@
-"""Check of the objects that entries of a repository name. Reads only, but for a record of the check itself.
+"""Check of the objects that entries of a repository name. It only reads, except that it records the check itself.
 
 1. Read the entries of all branches and commits (`gc.named_addresses`). Keep each object once.
 2. List the storage namespace, and compare existence and size. Objects elsewhere are listed too (`gc.foreign_sizes`).

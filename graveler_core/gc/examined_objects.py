@@ -28,7 +28,7 @@ class ExaminedObjects:
     named: Measured = (0, 0)
     """Objects that something names, except for expiring commits."""
     history: Measured = (0, 0)
-    """Those among them that only commits name which are neither heads nor tags."""
+    """Those among them that are named only by commits that are neither heads nor tags."""
     young: Measured = (0, 0)
     """Objects that are too young."""
     uploading: Measured = (0, 0)

@@ -1,4 +1,4 @@
-"""Check of all stored data of a repository. Reads only, but for the record of a check of user data.
+"""Check of all stored data of a repository. It only reads, except that it records a check of user data.
 
 1. List the stored items: one listing of the storage namespace, and one scan of the objects, which hashes them.
 2. Read branches and tags, and from them headers, layouts, nodes, ranges and runs, each once. Check the header's id,

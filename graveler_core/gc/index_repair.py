@@ -6,12 +6,12 @@ correctly, but its index says that it changed nothing.
 
 1. Read all headers and all layouts of the users' history, including unreachable ones. (An inline index of the log of
 references never contains so many elements: its keys are too long.) A commit needs repair if the elements marked as its
-own do not give the operations digest of its header. 2. Compare the content of the commit with that of its first parent.
-If the differences do not give the operations digest of the header, the content itself is damaged: change nothing, and
-report the commit as not repaired. 3. Mark the elements at the keys that differ as the commit's own, and all others as
-those of earlier commits. If the elements marked now do not give the operations digest of the header, change nothing and
-report the commit. 4. ✓ Swap the layout if it is still the one that was read in step 2; otherwise read it again and
-repeat from step 1.
+own do not give the operations digest of its header.
+2. Compare the content of the commit with that of its first parent. If the differences do not give the operations digest
+of the header, the content itself is damaged: change nothing, and report the commit as not repaired.
+3. Mark the elements at the keys that differ as the commit's own, and all others as those of earlier commits. If the
+elements marked now do not give the operations digest of the header, change nothing and report the commit.
+4. ✓ Swap the layout if it is still the one that was read in step 2; otherwise read it again and repeat from step 1.
 
 The new layout has the same metarange, the same runs and the same keys and records; it differs only in actions.
 Therefore other processes may work concurrently:

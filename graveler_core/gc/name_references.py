@@ -46,7 +46,7 @@ class NameReferences:
     """Number of all entries and addresses."""
 
     def batches(self, number: int) -> Iterator[NamingFiles]:
-        """Yield the files in batches of about equal size, at most some more than a number."""
+        """Yield the files in batches of about equal size: about `number` of them, or a few more."""
         most = max(1, sum(file.entries for files in self.files.values() for file in files) // number)
         for (repository, by), files in self.files.items():
             batch, entries = list[EntryFile](), 0

@@ -4,8 +4,8 @@ A commit is kept if one of these is true:
 
 1. It is the head of a branch, or a tag names it.
 2. A branch reaches it, over first and further parents, and it is not older than the branch's rule allows.
-3. It is the first commit older than that on the way from a branch over first parents: the content that the branch had
-   at the beginning of the time.
+3. It is the first commit on a branch's chain of first parents that is older than that. It has the content that the
+   branch had at the beginning of the time.
 4. No branch reaches it, and it is not older than the default rule allows.
 
 The age of a commit is the time since its creation date. A rule allows its days, but at least the grace period of the
@@ -46,7 +46,7 @@ class ReferencedCommits:
 
 @dataclass(frozen=True, slots=True)
 class DatedHistory:
-    """ReferencedCommits of a repository, and the dates and parents of all its commits, read after the references."""
+    """References of a repository, and the dates and parents of all its commits. The commits were read last."""
 
     references: ReferencedCommits
     made: dict[CommitId, datetime]
@@ -102,7 +102,7 @@ def not_kept(history: DatedHistory, rules: RetentionRules, now: datetime, grace:
     """Return the commits that are not kept, each with a description of the rule that kept it longest.
 
     Args:
-        history: ReferencedCommits and commits.
+        history: References and commits of the repository.
         rules: Retention rules of the repository.
         now: Current time.
         grace: Grace period of the collection.

@@ -157,8 +157,8 @@ def sweep(
         CorruptData: An item that refers to others is damaged, or the namespace belongs to another repository; nothing
             was deleted.
         InvalidInput: The repository is bare, so it is unknown which items a restoration will need.
-        NotFound: The repository was deleted. SlowDown, Unavailable, OutcomeUnknown: Some items may be deleted; sweep
-            again.
+        NotFound: The repository was deleted.
+        SlowDown, Unavailable, OutcomeUnknown: Some items may be deleted; sweep again.
     """
     if repo.bare:
         raise InvalidInput(f"sweep: repository {repo.id!r} is bare, so it is unknown which objects are needed")
