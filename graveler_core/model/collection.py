@@ -133,7 +133,7 @@ class Collections(Record):
     recording: datetime | None = Field(default=None, exclude_if=operator.not_)
     """Time at which all processes that change the repository were known to record former heads."""
     adopted: bool = Field(default=False, exclude_if=operator.not_)
-    """True once the commits that nothing reached before that are recorded as former heads, so that they stay."""
+    """True once the commits that nothing had reached until then are recorded as former heads, so that they stay."""
     removed: RemovedCommits | None = Field(default=None, exclude_if=operator.not_)
     nonce: Nonce
 

@@ -129,7 +129,7 @@ class Tag(Record):
     """Name of a commit, of the tree of a commit, or of another tag. It moves only if it is assigned explicitly.
 
     A tag of a tag contains a copy of that tag, so it does not change if that tag is assigned or deleted. Every tag
-    contains the commit to which it leads. All that keep or follow commits therefore treat all tags alike.
+    contains the commit to which it leads. Flows that keep or follow commits therefore treat all tags alike.
     """
 
     id: TagId
@@ -218,7 +218,7 @@ class Commit(Record):
 
 
 class Superseded(Record):
-    """Index of an earlier layout of the same commit, and the time until which it counts as referenced."""
+    """Index of an earlier layout of the same commit, and the time at which that layout was replaced."""
 
     index: Index
     since: datetime

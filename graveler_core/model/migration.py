@@ -26,7 +26,7 @@ class Migration(Record):
 
 
 class MigratedCommit(Record):
-    """New commit of a commit in the source. The key of the record contains the source's commit id."""
+    """Id of a migrated commit in this store. The key of the record contains the id of the commit in the source."""
 
     commit_id: CommitId
 

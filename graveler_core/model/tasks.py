@@ -35,7 +35,7 @@ class ImportTask(Record):
     uri: str = ""
     """Directory to import, or ""."""
     objects: dict[str, str] = Field(default_factory=dict)
-    """URIs by path, otherwise. Those of directories end in a slash."""
+    """URIs by path, if `uri` is empty. URIs of directories end in a slash."""
     message: str = ""
     metadata: dict[str, str] = Field(default_factory=dict)
 

@@ -115,7 +115,7 @@ def webhook(hook: Webhook) -> Webhook:
         raise InvalidInput(f"hook {hook.name!r}: attempts {hook.max_attempts}: must be from 1 to {MAX_ATTEMPTS}")
     for variable in (hook.secret_variable, hook.token_variable):
         if variable and not _VARIABLE.fullmatch(variable):
-            # Who may set hooks must not be able to send other secrets of the processes that call them.
+            # Users who may set hooks must not be able to send other secrets of the processes that call the hooks.
             raise InvalidInput(
                 f"hook {hook.name!r}: variable {variable!r}: must begin with GRAVELER_HOOK_, with capital letters, "
                 "digits and '_'"
