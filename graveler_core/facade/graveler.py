@@ -61,10 +61,8 @@ class Graveler(Deletion, MigrationCompletion, MigrationFromLakefs, MigrationFrom
         self.close()
 
     def close(self) -> None:
-        """Write pending counters, and close connections and files. Idempotent.
-
-        Raises:
-            GravelerError: the counters cannot be written.
+        """Write pending counters, and close connections and files. Idempotent. If counters cannot be written, they are
+        lost, and no error is raised.
         """
         counting.write_down_at_end(self._stores)
         self._stores.close()
