@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from graveler_core.model.checks import CheckReport
 from graveler_core.model.collection import (
@@ -13,15 +13,7 @@ from graveler_core.model.collection import (
     RemovedCommits,
     SortedFile,
 )
-from graveler_core.model.compaction import (
-    CompactionHistory,
-    CompactionOutcome,
-    CompactionRun,
-    CompactionSettings,
-    Counted,
-    StagedCounts,
-    Thresholds,
-)
+from graveler_core.model.compaction import Counted, StagedCounts
 from graveler_core.model.copying import Copying
 from graveler_core.model.data_check import CompleteCheck, DataChecks, UnfinishedCheck
 from graveler_core.model.dump import ForeignCommit, Restoration
@@ -66,6 +58,7 @@ from graveler_core.model.migration import IncompleteChanges, IncompleteCommit, M
 from graveler_core.model.references import EventKind, FormerHead, InternalReference, ReferenceEvent, ReferenceType
 from graveler_core.model.webhooks import HookEvent
 from tests.unit.records.iam_samples import IAM_RECORDS
+from tests.unit.records.settings_samples import SETTINGS_RECORDS
 
 SINCE = datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC)
 REPOSITORY = RepositoryRecord(
@@ -178,15 +171,6 @@ RECORDS: dict[str, Record] = {
         since=SINCE,
         scanned_over={"w1": Counted(writes=256, tombstones=5)},
     ),
-    "compaction settings": CompactionSettings(
-        thresholds=Thresholds(tombstones=1, layers=2, staged=3, age=timedelta(hours=4)),
-        branches={BranchId("main"): Thresholds()},
-    ),
-    "compaction history": CompactionHistory(uid=BranchUid("b1"))
-    .with_run(
-        CompactionRun(began=SINCE, seconds=0.25, outcome=CompactionOutcome.COMPACTED, layers=2, records=9, tombstones=4)
-    )
-    .with_run(CompactionRun(began=SINCE, seconds=0.0, outcome=CompactionOutcome.BUSY)),
     "restoration": Restoration(digest="0a" * 32, since=SINCE),
     "migration": Migration(digest="0b" * 32, since=SINCE),
     "migrated commit": MigratedCommit(commit_id=CommitId("0c" * 32)),
@@ -303,5 +287,6 @@ RECORDS: dict[str, Record] = {
         message="not now",
         nonce=Nonce("n6"),
     ),
+    **SETTINGS_RECORDS,
     **IAM_RECORDS,
 }

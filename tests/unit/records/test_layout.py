@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from graveler_core.model.ids import (
 )
 from graveler_core.records import iam_layout as iam_keys
 from graveler_core.records import layout as keys
-from graveler_core.records.location import Location
+from graveler_core.records.location import Folder, Location
 from tests.unit.records.iam_samples import KEY
 from tests.unit.records.samples import RECORDS, REPOSITORY
 
@@ -65,6 +66,9 @@ LOCATIONS: list[tuple[Location[Any], bytes, bytes, str]] = [
     (keys.internal_history(REPOSITORY).layouts.at("c1"), b"repo-u1", b"refs/int/layouts/c1", "layout"),
     (keys.COUNTS.at("repo/main:t1/w1"), b"graveler_stats", b"repo/main:t1/w1", "staged counts"),
     (keys.compaction_settings(REPOSITORY), b"repo-u1", b"settings/compaction", "compaction settings"),
+    (keys.retention(REPOSITORY), b"repo-u1", b"settings/retention", "retention"),
+    (keys.repository_metadata(REPOSITORY), b"repo-u1", b"settings/metadata", "repository metadata"),
+    (keys.tasks(REPOSITORY).at("0a"), b"repo-u1", b"tasks/0a", "import task"),
     (
         keys.commit_checks(REPOSITORY, CommitId("c1")).at("rows"),
         b"repo-u1",
@@ -114,6 +118,16 @@ def test_where_records_are(location: tuple[Location[Any], bytes, bytes, str]) ->
 
 def test_every_kind_of_record_has_a_place() -> None:
     assert {type(RECORDS[name]) for *_, name in LOCATIONS} == {type(record) for record in RECORDS.values()}
+
+
+def test_every_place_has_a_sample() -> None:
+    named = [value for module in (keys, iam_keys) for value in vars(module).values()]
+    kinds = {value.model.__name__ for value in named if isinstance(value, Folder | Location)}
+    for function in named:
+        returned = str(getattr(function, "__annotations__", {}).get("return", ""))
+        kinds.update(re.findall(r"^(?:Folder|Location)\[(\w+)\]$", returned))
+    kinds.remove("Any")
+    assert kinds == {type(record).__name__ for record in RECORDS.values()}
 
 
 def test_staging() -> None:
