@@ -1,8 +1,7 @@
 """Spark settings for graveler's jobs, as plain values.
 
-This module is at the bottom of `jobs` and imports nothing of the library, because Dagster's definitions import it
-and must load quickly. Nothing here starts Spark: the owner of the session (a Dagster resource, a test, a script)
-passes `local_settings()` to its builder.
+This module imports nothing of the library, because Dagster's definitions import it and must load quickly. Nothing here
+starts Spark: the owner of the session (a Dagster resource, a test, a script) passes `local_settings()` to its builder.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The histories of the default run and of the long one. `docs/guarantees.md` says what is judged, and what was run."""
+"""The histories of the default run and of the long one. `docs/simulation.md` describes the judges and the runs."""
 
 from __future__ import annotations
 
