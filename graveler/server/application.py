@@ -1,7 +1,7 @@
 """The ASGI application: routes requests to operations, which run in worker threads.
 
-The application holds no state but caches, so any number of servers and library users work on one store at once. What
-an operation has changed is in the store before the response is sent.
+The application holds no state but caches, so any number of servers and library users can work on one store at once. The
+changes of an operation are in the store before the response is sent.
 """
 
 from __future__ import annotations
@@ -173,19 +173,19 @@ async def _unknown(request: Request, error: Exception) -> Response:
 
 
 async def _elsewhere(request: Request, error: Exception) -> Response:
-    """Answer in plain text at an address that is not the API's. Clients tell by it that their endpoint is wrong."""
+    """Answer in plain text at an address outside the API. Clients recognise a wrong endpoint by it."""
     if request.scope["path"].startswith(f"{API}/"):  # a line feed in the path, which no mount matches
         return await _unknown(request, error)
     return PlainTextResponse(f"nothing is here; the API is at {API}, and the pages at {ROOT}", 404)
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    """Answer with status 500. The server logs the error; its text may name what the user must not see."""
+    """Answer with status 500. The error is only logged, because its text may tell what the user must not see."""
     return refusal(500, "internal error; the log of the server has more")
 
 
 async def _ready(users: ServerUsers, request: Request) -> Response:
-    """Answer whether the server can serve requests now: whether it reaches its store."""
+    """Answer whether the server can serve requests now, which means that it reaches its store."""
     try:
         await run_in_thread(users.reach)
     except GravelerError as error:
@@ -206,7 +206,7 @@ async def _described(request: Request) -> Response:
 
 
 class _Dispatching:
-    """Passes requests on that have an operation of the API, and all others to another application."""
+    """Passes requests for an operation of the API to one application, and all others to another one."""
 
     def __init__(self, app: ASGIApp, operations: ASGIApp) -> None:
         self._app = app
@@ -226,7 +226,7 @@ class _Dispatching:
 
 
 class _WithHeaders:
-    """Adds an id, and security headers that it does not have, to each response."""
+    """Adds an id and security headers to each response, unless it already has them."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,12 +1,12 @@
 """Authentication of requests: HTTP Basic, with an access key and its secret, or the token of a session.
 
 The verification of a secret takes a tenth of a second and 64 MiB on purpose. Verified credentials are remembered for
-`REMEMBERED_SECONDS`, by a keyed hash: the memory of the server holds no secret. The permissions of a remembered user
-are read again every 30 seconds, and with them whether the credential still exists.
+`REMEMBERED_SECONDS`, by a keyed hash, so that the memory of the server holds no secret. Every 30 seconds, the server
+reads the permissions of a remembered user again, and checks that the credential still exists.
 
 After `MAX_FAILURES` failed attempts in a row, an access key is refused without a verification for some seconds, so that
-secrets cannot be tried quickly, and failed attempts cannot keep the processor busy. The same wrong secret again is
-refused at once for some seconds and does not count, because a client that repeats it tries nothing new.
+secrets cannot be tried quickly, and failed attempts cannot keep the processor busy. If a client repeats a wrong secret,
+it is refused at once for some seconds. This does not count as an attempt, because the client tries nothing new.
 """
 
 from __future__ import annotations

@@ -21,11 +21,11 @@ from graveler_core.errors import InvalidInput, Unavailable
 from graveler_core.model.counting import counted
 
 WANTED_BYTES: Final = 1 << 20
-"""Bytes for which the worker thread waits, for a short time, before it takes what is there."""
+"""Number of bytes for which the worker thread waits a short time, before it takes the bytes that are there."""
 BUFFER_BYTES: Final = 4 << 20
-"""Bytes in the buffer from which on the server stops to receive, until the worker thread has taken them."""
+"""Number of bytes in the buffer at which the server stops receiving until the worker thread has taken them."""
 SMALL_BYTES: Final = 64 << 10
-"""Size of a body that is received before the worker thread begins, because waking the thread costs more."""
+"""Maximum size of a body that is received before the worker thread begins, because waking the thread costs more."""
 _PATIENCE_SECONDS: Final = 0.02
 
 
@@ -44,7 +44,7 @@ class BodyStream:
         self._waits = "expect" in request.headers
 
     async def receive_small(self) -> None:
-        """Receive the whole body now if it is small, and the client does not wait for a sign to send it."""
+        """Receive the whole body now if it is small, and the client does not wait for `100 Continue`."""
         length = self._length or ""
         if length.isdecimal() and int(length) <= SMALL_BYTES and not self._waits:
             await self._received.receive()
@@ -52,10 +52,10 @@ class BodyStream:
     def content(self) -> tuple[str | None, Iterable[bytes]]:
         """Return the content type of what the client uploads, and its content.
 
-        Of a form, this is its part `content`. It reads the form up to there.
+        For a form, this is its part `content`. The form is read up to the beginning of this part.
 
         Raises:
-            InvalidInput: The form has no such part. The content of a form that is not complete raises it too.
+            InvalidInput: The form has no such part. Iterating over the content of an incomplete form raises it too.
         """
         if not self._is_form:
             return self._type, self.raw()

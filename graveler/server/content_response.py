@@ -1,8 +1,8 @@
 """Answers with the content of an entry: whole, or one range of it, streamed in bounded memory.
 
-Small content is read before the answer begins, so that damage to it is answered with an error. Of other whole content,
-the last part is sent after the checksum was compared. A client of damaged content therefore receives less than the
-announced length, and knows that the transfer has failed.
+Small content is read before the answer begins, so that damaged content is answered with an error. If larger content is
+sent whole, its last chunk is sent only after the checksum was compared. A client of damaged content therefore receives
+less than the announced length, and knows that the transfer has failed.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ SMALL_BYTES: Final = 1 << 20
 """Size up to which content is read before the answer begins."""
 _RANGE: Final = re.compile(r"bytes=(\d*)-(\d*)")
 _INLINE_TYPES: Final = ("text/plain", "text/csv", "application/json", "image/png", "image/jpeg", "image/gif")
-"""Content types that a browser may show. It saves all others, so that content of users never runs as a page."""
+"""Content types that a browser may show. It saves content of other types, so that it never runs as a page."""
 
 
 class UnsatisfiableRange(Exception):
-    """The requested range begins behind the end of the content."""
+    """The requested range begins after the end of the content, or several ranges are requested."""
 
 
 def content_response(content: ContentFile, headers: Mapping[str, str], *, without_body: bool = False) -> Response:
@@ -36,7 +36,7 @@ def content_response(content: ContentFile, headers: Mapping[str, str], *, withou
 
     Args:
         content: The content.
-        headers: Headers of the request, with names in lower case: `range` and `if-none-match` count.
+        headers: Headers of the request, with names in lower case. Only `range` and `if-none-match` are used.
         without_body: Answer with the headers only.
     """
     tag = etag(content.entry)
@@ -109,10 +109,10 @@ def _headers(entry: Entry) -> dict[str, str]:
 def content_range(header: str | None, size: int) -> tuple[int, int] | None:
     """Return the first and the last position of the requested range, or `None` for the whole content.
 
-    A header in another form is ignored, as HTTP asks for.
+    A header in another form is ignored, as HTTP requires.
 
     Raises:
-        UnsatisfiableRange: The range begins behind the end, or there are several.
+        UnsatisfiableRange: The range begins after the end, or there are several.
     """
     if header is None:
         return None

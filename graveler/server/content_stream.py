@@ -1,7 +1,7 @@
-"""Streamed answer whose next chunk is read while the last one is sent.
+"""Streamed answer that reads the next chunk while it sends the previous one.
 
 A chunk of a local file has about the size of the socket's buffer, which keeps reading and sending in step. Ranges of
-remote stores are larger, and are sent in pieces of that size.
+remote stores are larger, and are sent in pieces of `SENT_BYTES`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The protocol of connections: that of uvicorn with the parser of llhttp, and with a limit for the head of a request.
+"""Protocol of the connections: uvicorn's protocol with the parser llhttp, and a size limit for the head of a request.
 
 This parser is several times faster than the one in Python that uvicorn uses otherwise, and collects headers of any
 size.
@@ -11,7 +11,7 @@ from typing import Any, Final
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 MAX_HEAD_BYTES: Final = 64 << 10
-"""Size from which on the head of a request is refused, if it comes in several parts."""
+"""Maximum size of the head of a request that arrives in several parts."""
 
 
 class HttpProtocol(HttpToolsProtocol):
@@ -23,7 +23,7 @@ class HttpProtocol(HttpToolsProtocol):
         self._head_bytes = 0
 
     def data_received(self, data: bytes) -> None:
-        """Read what the client has sent. End the connection if the head of a request has no end."""
+        """Read data that the client has sent. End the connection if the head of a request is too large."""
         super().data_received(data)
         self._head_bytes = self._head_bytes + len(data) if self._in_head else 0
         if self._head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():

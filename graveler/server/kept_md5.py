@@ -1,7 +1,8 @@
 """MD5 of an entry's content, which the server keeps in the metadata of entries that it uploads.
 
-Clients expect it as checksum and ETag. The metadata hold the beginning of the checksum that it belongs to. If somebody
-stages other content with the same metadata, they no longer belong together, and the MD5 is not used.
+Clients expect it as checksum and ETag. The metadata also hold the beginning of the entry's checksum. If somebody stages
+other content with the same metadata, this beginning differs from the checksum of the new entry, and the MD5 is not
+used.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def etag_of_parts(md5s: Sequence[str]) -> str | None:
 
 
 def shown_checksum(entry: Entry) -> str:
-    """Return the checksum that clients of the API see: the kept MD5, or what the entry has without its algorithm."""
+    """Return the checksum that clients of the API see: the kept MD5, else the entry's without its algorithm."""
     kept = kept_etag(entry)
     return (entry.checksum or "").rpartition(":")[2] if kept is None else kept.partition("-")[0]
 

@@ -1,8 +1,8 @@
 """Refusal of requests that name another host than the server, for a server without access control.
 
-Such a server listens on a loopback address, so that only programs of the machine reach it. A page of another site can
-make its own host name lead to this address (DNS rebinding), and its scripts would then count as pages of the server.
-They still send the name in the header `Host`.
+Such a server listens on a loopback address, so that only programs of the machine reach it. Another site can make its
+own host name resolve to this address (DNS rebinding). A browser then treats the pages of that site as pages of the
+server, but the requests of their scripts still have the name of the site in the header `Host`.
 """
 
 from __future__ import annotations

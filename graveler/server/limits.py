@@ -1,7 +1,7 @@
 """Limits of one process: the rate of requests by user, and the number of uploads at once.
 
-A user who sends too many requests gets status 429, and an upload beyond the limit status 503. Both say when to try
-again (`Retry-After`), and neither has begun anything.
+A user who sends too many requests gets status 429, and an upload beyond the limit gets status 503. Both answers say
+when to try again (`Retry-After`), and the refused request has changed nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from graveler_core.errors import Kind, SlowDown, Unavailable
 from graveler_core.model.counting import counted
 
 MAX_USERS: Final = 10_000
-"""Number of users whose requests are counted. The one who was quiet for longest is forgotten first."""
+"""Number of users whose requests are counted. The user whose last request is the oldest is forgotten first."""
 
 
 @dataclass(slots=True)
@@ -36,8 +36,9 @@ class RequestLimits:
         """Create limits.
 
         Args:
-            rate: Requests per second of one user, on average; as many may come at once. 0 means any number.
-            uploads: Uploads that are received at once.
+            rate: Average number of requests per second that one user may send. The same number may come at once. 0
+                means any number.
+            uploads: Number of uploads that are received at once.
             clock: Returns a time in seconds that never goes back.
         """
         self._rate = rate

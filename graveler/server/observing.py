@@ -21,7 +21,7 @@ from graveler_core.telemetry.events import tell
 
 METRICS_PATH: Final = "/metrics"
 SHARING_SECONDS: Final = 1.0
-"""Seconds after which the other processes of the server know what a request has changed."""
+"""Seconds after which the other processes of the server know the metrics that a request has changed."""
 METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _FACTS: Final = "graveler.request"
 _BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120)
@@ -46,7 +46,7 @@ class ServerMetrics:
     """Prometheus metrics of one process, shown as the sums of all processes that share them."""
 
     def __init__(self, board: MetricsBoard | None = None) -> None:
-        """Begin with nothing.
+        """Create metrics without samples.
 
         Args:
             board: Memory that the processes of one server share; `None` for one process.

@@ -1,7 +1,7 @@
-"""Opening of the ref or branch of a request: without a read of the store, if this process knows the branch.
+"""Opening of the ref or branch of a request, without a read of the store if this process has cached the branch.
 
-Operations on a branch prove what they have used, so a cached record cannot lead to a wrong answer. But it can be
-outdated, so that the operation fails. The branch is then opened in the usual way, and the operation is run again.
+Operations on a branch verify the records that they have used, so a cached record cannot lead to a wrong answer. But an
+outdated record can let the operation fail. The branch is then opened in the usual way, and the operation is run again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def read_at(graveler: Graveler, name: str, ref: str, work: Callable[[Repository,
         graveler: Handle that checks the permissions of the user.
         name: Name of the repository.
         ref: Ref expression.
-        work: Reads at the ref. It may be called twice, so it must have done everything that can fail when it returns.
+        work: Reads at the ref. It may be called twice. When it returns, everything that can fail must be done.
         open: Opens the repository if the branch is not cached.
 
     Raises:
@@ -48,7 +48,7 @@ def _read_known(
     """Return what a function reads on a branch that is cached, or `None` if its records may be outdated.
 
     Raises:
-        NotFound: There is no entry at the path. The operation has proved it.
+        NotFound: There is no entry at the path. The operation has verified this.
     """
     try:
         known = known_for_reading(graveler, name, ref)
@@ -59,7 +59,7 @@ def _read_known(
     except GravelerError as error:
         if error.kind is Kind.PathNotFound:
             raise
-        return None  # an outdated record may have caused it, else it is raised again
+        return None  # an outdated record may have caused the error; if not, the second attempt raises it again
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class OpenBranch:
 
 
 def open_branch(graveler: Graveler, name: str, branch: str, open: Open) -> OpenBranch:
-    """Open a branch for writing. If it is cached and was deleted, the first operation says so.
+    """Open a branch for writing. If a cached branch was deleted, the first operation on it raises the error.
 
     Args:
         graveler: Handle that checks the permissions of the user.

@@ -1,4 +1,4 @@
-"""Checksums of content that passes by. They are computed in another thread.
+"""Checksums of content that is uploaded or downloaded. They are computed in another thread.
 
 Clients of lakeFS and of S3 expect an MD5 as checksum or ETag, and may announce further checksums. They are the slowest
 part of an upload, so they are computed while the next blocks are received and sent to the object store. The SHA-256 of
@@ -17,11 +17,11 @@ from typing import Final, Protocol
 from graveler_core.codec.blocks import blocks
 
 BLOCK_BYTES: Final = 8 << 20
-"""Size of the blocks of an upload: as many bytes as the library sends to an object store at once, so it copies none."""
+"""Size of the blocks of an upload. The library sends as many bytes to an object store at once, so it copies none."""
 AT_ONCE_BYTES: Final = 256 << 10
 """Size below which a block is hashed in the thread that adds it, because handing it to another thread costs more."""
 MAX_WAITING: Final = 1
-"""Blocks of one content that wait while another one is hashed."""
+"""Maximum number of blocks of one content that wait while another one is hashed."""
 _HASHING: Final = ThreadPoolExecutor(thread_name_prefix="graveler-hashing")
 
 
@@ -39,7 +39,7 @@ class OverlappedHashing:
     """Checksums of one content. Give it blocks in one thread."""
 
     def __init__(self, checksums: Sequence[RunningChecksum]) -> None:
-        """Prepare the checksums of nothing.
+        """Prepare the checksums, without data.
 
         Args:
             checksums: The checksums to compute. They are complete after `finish`.
@@ -98,7 +98,7 @@ class UploadHashing(OverlappedHashing):
     """MD5 and other checksums of content that is uploaded."""
 
     def __init__(self, also: Sequence[RunningChecksum] = ()) -> None:
-        """Prepare the checksums of nothing.
+        """Prepare the checksums, without data.
 
         Args:
             also: Further checksums to compute. They are complete after `md5`.
@@ -122,7 +122,7 @@ class DownloadHashing(OverlappedHashing):
     """SHA-256 of content that is downloaded, as a digest for `ContentFile.chunks`."""
 
     def __init__(self) -> None:
-        """Prepare the SHA-256 of nothing."""
+        """Prepare the SHA-256, without data."""
         self._sha256 = hashlib.sha256()
         super().__init__((self._sha256,))
 

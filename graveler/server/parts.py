@@ -78,12 +78,12 @@ class ServerParts:
     users: ServerUsers
     settings: ApiSettings
     tasks: TaskRunner
-    """Runs what outlives a request."""
+    """Runs tasks that outlive a request."""
     limits: RequestLimits
 
 
 def _shown(request: Request) -> tuple[str | None, str]:
-    """Return the header and the cookie by which a request says who sends it."""
+    """Return the header and the cookie that authenticate a request."""
     authorization = request.headers.get("authorization")
     if authorization:
         return authorization, ""

@@ -42,7 +42,7 @@ def run_processes(count: int, serving: Serving, started: Callable[[], object]) -
     processes = [_FORKS.Process(target=_serve, args=(serving, write)) for _, write in pipes]
     with _passing_on_signals(processes) as told_to_stop:
         try:
-            with _blocked_signals():  # else one that comes now would miss the processes that start later
+            with _blocked_signals():  # a signal that came now would not reach the processes that start later
                 for process in processes:
                     process.start()
             for process, (read, _) in zip(processes, pipes, strict=True):
@@ -94,7 +94,7 @@ def _require_ready(process: ForkProcess, read: Pipe) -> None:
 
 @contextmanager
 def _blocked_signals() -> Iterator[None]:
-    """Deliver signals that stop a server at the end of the context. Processes that start in it begin with the block."""
+    """Block the signals that stop a server until the context ends. Processes that start in it begin with the block."""
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:
         yield

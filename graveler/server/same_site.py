@@ -1,4 +1,4 @@
-"""Requests that pages of other sites cause, as far as the browser says it."""
+"""Recognition of requests that pages of other sites cause, as far as the browser tells it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from starlette.requests import Request
 def from_another_site(request: Request) -> bool:
     """Return true if a page that is not of this server has caused a request.
 
-    Browsers say it by `Sec-Fetch-Site`, and for everything but reads by `Origin`. Other programs send neither.
+    Browsers tell it with the header `Sec-Fetch-Site`, and for requests that are no reads also with `Origin`. Other
+    programs send neither header.
     """
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
     if site not in (None, "same-origin", "none"):

@@ -67,7 +67,7 @@ class ServerOptions:
     s3_domains: tuple[str, ...] = ()
     """Names of hosts below which a bucket of S3 is a subdomain."""
     max_connections: int = 1_000
-    """Number of connections of a process from which on requests are answered with 503."""
+    """Number of connections of a process at which further requests are answered with 503."""
     processes: int = 1
     """Number of processes that serve the address. Each has its own caches, limits and metrics."""
     verify_tag: TagVerifier | None = None
@@ -147,7 +147,7 @@ def _serve_on(
         ready()
         _StoppableServer(config).run([server_socket])
     finally:
-        if tasks.idle:  # else the tasks end with the process, as after a crash, and another server goes on with them
+        if tasks.idle:  # if not, tasks end with the process, as after a crash, and another server continues them
             stores.close()
 
 
@@ -163,7 +163,7 @@ def application_of(
     Args:
         stores: The stores.
         options: Options of the server.
-        tasks: Runs what outlives a request.
+        tasks: Runs tasks that outlive a request.
         limits: Limits of requests. By default, those of the options.
         board: Memory for the metrics of several processes; `None` for one process.
 

@@ -1,10 +1,10 @@
-"""Sessions: a user who has shown an access key and its secret once goes on with a token (JWT), such as a web page does.
+"""Sessions: a user, for example of the web pages, sends an access key and its secret once, and then a token (JWT).
 
-A token names the access key and its end. It is signed with a key that the store derives for this access key, so every
-server of the store knows it, and it is void once the access key is deleted. A cookie that holds it is invisible to
-scripts (`HttpOnly`) and is not sent with requests that other sites cause, except when a link is followed (`SameSite`).
-No request that a link causes changes anything, and the cookie does not count for changes that pages of other sites
-cause (`same_site`).
+A token names the access key and the time at which it expires. It is signed with a key that the store derives for this
+access key. Every server of the store knows this key, and the token is void once the access key is deleted. A cookie
+that holds the token is invisible to scripts (`HttpOnly`) and is not sent with requests that other sites cause, except
+when a link is followed (`SameSite`). No request that a link causes changes anything, and the cookie is ignored for
+changes that pages of other sites cause (`same_site`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class UserSessions:
         self._now = now
 
     def begin(self, access_key_id: str) -> tuple[str, datetime]:
-        """Return a token for a user whose secret was verified, and its end.
+        """Return a token for a user whose secret was verified, and the time at which it expires.
 
         Args:
             access_key_id: The access key that was verified.
@@ -54,8 +54,8 @@ class UserSessions:
         """Return the user of a token.
 
         Raises:
-            PermissionDenied: (`InvalidCredentials`) The token is malformed, was changed, or its time is over; or the
-                access key was deleted.
+            PermissionDenied: (`InvalidCredentials`) The token is malformed, was changed or has expired, or the access
+                key was deleted.
         """
         try:
             unverified = jwt.decode(token, options={"verify_signature": False})

@@ -1,7 +1,7 @@
 """Metrics of several processes of one server, in memory that they share.
 
-A request for metrics reaches one of the processes, and must be answered with the sums of all of them. So each process
-writes its samples into its slot of the memory, at most once a second, and reads the slots of the others.
+A request for metrics reaches one of the processes, and must be answered with the sums of all of them. Therefore each
+process writes its samples into its slot of the memory, at most once a second, and reads the slots of the others.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final
 from prometheus_client import CollectorRegistry, Metric
 
 SLOT_BYTES: Final = 1 << 20
-"""Bytes for the samples of one process, several times as many as all operations need. Unused memory is not taken."""
+"""Size of the slot of one process, several times as large as all operations need. Unused memory is not allocated."""
 _LENGTH_BYTES: Final = 8
 Samples = dict[str, list[tuple[str, dict[str, str], float]]]
 """Samples by the name of their metric: name, labels and value."""
@@ -42,7 +42,7 @@ class MetricsBoard:
         return number
 
     def write(self, slot: int, samples: Samples) -> None:
-        """Replace the samples in a slot. Samples that are too many leave the slot as it is."""
+        """Replace the samples in a slot. If they are too large for it, the slot stays as it is."""
         content, start = json.dumps(samples).encode(), _start(slot)
         if len(content) > SLOT_BYTES - _LENGTH_BYTES:
             return
@@ -51,7 +51,7 @@ class MetricsBoard:
             self._memory[start + _LENGTH_BYTES : start + _LENGTH_BYTES + len(content)] = content
 
     def read(self, but: int) -> Iterator[Samples]:
-        """Yield the samples in all slots that hold some, but one."""
+        """Yield the samples of all slots except one. Empty slots are left out."""
         for slot in range(self._processes):
             start = _start(slot)
             with self._lock:

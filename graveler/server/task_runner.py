@@ -1,8 +1,8 @@
-"""Runs tasks in the background, so that a request that begins one is answered at once.
+"""Execution of tasks in the background, so that a request that begins one is answered at once.
 
-The record of a task is in the store, and this process is only one that may run it. A task that waits here when the
-process stops, or that was running, is run by the next server whose user asks for its state. So the threads are daemons,
-which end with the process, wherever they are.
+The record of a task is in the store, and any process may run the task. A task that waits or runs here when the process
+stops is run by the next server that its user asks for its state. The threads are therefore daemon threads, which the
+end of the process stops at any point.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Threads in which operations run, because the store and the object stores block.
 
-The event loop hands an operation to a thread and goes on. That costs much of the time of a small request, so a request
-is handed over once.
+The event loop hands an operation to a thread and continues. Handing over takes much of the time of a small request, so
+each request is handed over only once.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def log(call: Call) -> HttpResponse:
 
 
 def diff_refs(call: Call) -> HttpResponse:
-    """List the differences between two refs. By default those of the right side since the merge base."""
+    """List the differences between two refs; by default, only the changes of the right side since the merge base."""
     query, repo = call.query, call.graveler.repository(call.repository)
     left, right = call.path["left"], call.path["right"]
     kind = query.text("type") or "three_dot"
@@ -95,7 +95,7 @@ def diff_branch(call: Call) -> HttpResponse:
 def merge(call: Call) -> HttpResponse:
     """Merge a ref into a branch.
 
-    A source whose changes the branch has already is merged too, as in lakeFS: the commit records the merge.
+    If the branch already has all changes of the source, the merge still creates a commit, as in lakeFS.
     """
     wanted: MergeCreation = call.body or MergeCreation()
     repo, source = call.graveler.repository(call.repository), call.path["source"]
@@ -157,7 +157,7 @@ def commit_record(commit: CommitRecord) -> ApiCommit:
 
 
 def _after_commit(entries: Iterable[LogEntry], id: str) -> Iterator[LogEntry]:
-    """Yield the entries behind a commit."""
+    """Yield the entries after a commit."""
     rest = iter(entries)
     for entry in rest:
         if entry.id == id:

@@ -13,7 +13,7 @@ from graveler_core.facade.repository import Repository
 from graveler_core.model.changes import Change
 
 _LAST = "\U0010ffff"
-"""Greatest character: with it behind a prefix, a listing continues behind all paths with the prefix."""
+"""Greatest character. A listing that resumes after a prefix and this character skips the paths with the prefix."""
 
 
 def between_refs(

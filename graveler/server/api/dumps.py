@@ -1,7 +1,7 @@
 """Dumps and restorations, as tasks that run in the background.
 
-A dump is one file below the storage namespace of the repository. lakeFS has three files, so clients get and send three
-ids. Here all of them are the id of the task that has written the file.
+A dump is one file below the storage namespace of the repository. A dump of lakeFS has three files, so clients get and
+send three ids. Here all three are the id of the task that has written the file.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ _BY_CLASS: Final[tuple[tuple[type[GravelerError], int], ...]] = (
     (PermissionDenied, 403),
     (CorruptData, 500),
 )
-"""Status by class, the first that fits. 401 also stands for a lack of permission, because clients expect it."""
+"""Status by class; the first class that matches decides. `AccessDenied` has 401 above, because clients expect it."""
 _FIXED: Final[dict[Kind, str]] = {
     Kind.RepositoryNotFound: "repository not found",
     Kind.BranchNotFound: "branch not found",

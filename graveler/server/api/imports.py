@@ -1,7 +1,7 @@
 """Imports, as tasks that run in the background.
 
-An import names directories and single objects. Clients poll its state. A task whose server has died goes on in
-the server that its user asks for the state.
+An import names directories and single objects. Clients poll its state. If the server that runs a task has died, the
+task continues in the server that its user asks for the state.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def start_import(call: Call) -> HttpResponse:
 
 
 def get_import(call: Call) -> HttpResponse:
-    """Show the state of an import. That of a running one is of this moment: clients give up one that gets no news."""
+    """Show the state of an import. The update time of a running one is now: clients give up one without updates."""
     now = datetime.now(UTC)
     repo = call.graveler.repository(call.repository)
     task = _found(call, repo)
@@ -69,7 +69,7 @@ def get_import(call: Call) -> HttpResponse:
 
 
 def cancel_import(call: Call) -> HttpResponse:
-    """Cancel an import. One that was cancelled before is no error."""
+    """Cancel an import. Cancelling it again is no error."""
     repo = call.graveler.repository(call.repository)
     task = _found(call, repo)
     if task.state is TaskState.CANCELLED:

@@ -1,4 +1,4 @@
-"""Operations of lakeFS that this server does not have: they answer with status 501, other unknown ones with 404.
+"""Operations of lakeFS that this server does not have. They answer with status 501, and unknown operations with 404.
 
 They belong to lakeFS's cloud and its file formats, or to ways of login and storage that the server does not offer.
 """

@@ -32,7 +32,7 @@ class ObjectStaging(ApiRequest):
 
 
 class StorageClass(ApiResponse):
-    """Properties that the object store gives to an object: none are known."""
+    """Properties that the object store gives to an object. The server knows none."""
 
     storage_class: str | None = None
 

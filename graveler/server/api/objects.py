@@ -148,7 +148,7 @@ def copy_object(call: Call) -> HttpResponse:
 
 
 def get_storage_class(call: Call) -> HttpResponse:
-    """Answer which properties the object store gives to the object of an entry: none are known."""
+    """Answer that no properties are known that the object store gives to the object of an entry."""
     path = call.query.required("path")
     call.read(lambda _, ref: ref.get(path))
     return answer(200, StorageClass())

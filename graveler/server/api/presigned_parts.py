@@ -1,8 +1,8 @@
-"""Uploads in parts that clients store in the object store themselves, with signed URLs.
+"""Uploads in parts: clients store the parts in the object store themselves, with signed URLs.
 
-They are uploads of the same kind as those of the S3 gateway, so every server can go on with them, and a sweep gives up
-those that nobody ends. At the end the content of the parts is copied into one object. Whoever holds a URL cannot
-change it, and its SHA-256 is known.
+They are uploads of the same kind as those of the S3 gateway. Every server can continue them, and a sweep removes those
+that nobody ends. At the end, the content of the parts is copied into one object. The holder of a signed URL cannot
+change this object, and its SHA-256 is known.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def complete_presigned_upload(call: Call) -> HttpResponse:
 
 
 def abort_presigned_upload(call: Call) -> HttpResponse:
-    """Give an upload up, and delete its parts."""
+    """Give up an upload, and delete its parts."""
     wanted: StagedLocation = call.body
     branch, path, id = _upload(call, wanted)
     branch.end_multipart(path, id)

@@ -1,4 +1,4 @@
-"""One operation of the API: what a row of the table of routes holds."""
+"""One operation of the API, as a row of the table of routes."""
 
 from __future__ import annotations
 

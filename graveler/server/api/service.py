@@ -27,9 +27,9 @@ from graveler.server.sessions import COOKIE
 from graveler_core.model.credentials import Credentials
 
 COMPATIBLE_VERSION: Final = "1.80.0"
-"""Version of lakeFS whose API this is. Clients turn it into numbers, and enable features by it."""
+"""Version of lakeFS whose API this is. Clients parse it, and enable features that this version has."""
 UNNAMED_SECONDS: Final = 86_400
-"""Seconds for which content that nothing names is kept at least: the shortest grace period of a collection."""
+"""Minimum time in seconds for which content that nothing names is kept: the shortest grace period of a collection."""
 _NAMESPACE_PATTERN: Final = "^(s3|gs|az|file|memory)://.+$"
 
 
@@ -39,7 +39,7 @@ def get_health(call: Call) -> HttpResponse:
 
 
 def get_config(call: Call) -> HttpResponse:
-    """Answer with the configuration. The storage type is that of most namespaces: clients only show it."""
+    """Answer with the configuration. Its storage type is that of most namespaces; clients only show it."""
     storage = _storage_config(call)
     version = VersionConfig(version=COMPATIBLE_VERSION)
     return answer(200, ServerConfig(version_config=version, storage_config=storage))
@@ -77,7 +77,7 @@ def log_in(call: Call) -> HttpResponse:
 
 
 def get_capabilities(call: Call) -> HttpResponse:
-    """Answer which ways of inviting and authenticating users exist besides access keys: none."""
+    """Answer that there is no way to invite or authenticate users besides access keys."""
     return answer(200, AuthCapabilities())
 
 
@@ -87,7 +87,7 @@ def get_version(call: Call) -> HttpResponse:
 
 
 def get_collection_config(call: Call) -> HttpResponse:
-    """Answer how long content that nothing names is kept at least, in seconds."""
+    """Answer with the minimum time in seconds for which content that nothing names is kept."""
     return answer(200, GarbageCollectionConfig(grace_period=UNNAMED_SECONDS))
 
 

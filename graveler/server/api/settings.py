@@ -1,7 +1,7 @@
 """Operations on the settings of a repository: metadata, protected branches, retention.
 
-The two questions whether settings may be changed are answered by a change that has an impossible condition: permissions
-are checked before conditions, and the condition keeps the change from happening.
+`may_protect` and `may_set_collection_rules` attempt a change with a condition that is never true. Permissions are
+checked before conditions, so the attempt fails if the user lacks the permission, and otherwise it changes nothing.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def get_protection(call: Call) -> HttpResponse:
 def set_protection(call: Call) -> HttpResponse:
     """Replace the patterns of protected branches. Rules of kept patterns stay as they are.
 
-    With a header `If-Match`, the rules are replaced only if they are those that `get_protection` gave this ETag.
+    With a header `If-Match`, the rules are replaced only if `get_protection` would return this ETag for them.
     """
     wanted: ProtectionRuleSettings = call.body
     repo = call.graveler.repository(call.repository)
@@ -131,7 +131,7 @@ def may_set_collection_rules(call: Call) -> HttpResponse:
 
 
 def _etag(rules: dict[str, tuple[str, ...]]) -> str:
-    """Return a name for a state of the rules, or "" for no rules."""
+    """Return the ETag of a state of the rules, or "" for no rules."""
     return hashlib.sha256(json.dumps(rules).encode()).hexdigest()[:32] if rules else ""
 
 

@@ -26,7 +26,7 @@ _HANDED_OUT: Final = re.compile(r"data/[0-9a-f]{32}")
 
 
 def get_physical_address(call: Call) -> HttpResponse:
-    """Answer with a new address for an upload, with `presign` with a signed URL for it."""
+    """Answer with a new address for an upload, and with a signed URL for it if `presign` is true."""
     branch = call.graveler.repository(call.repository).branch(call.branch)
     expires = PRESIGNED_SECONDS if call.query.flag("presign") else None
     begun = branch.begin_upload(call.query.required("path"), expires=expires)

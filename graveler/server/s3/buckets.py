@@ -39,7 +39,7 @@ def list_buckets(call: S3Call) -> Response:
 
 
 def head_bucket(call: S3Call) -> Response:
-    """Answer if the repository exists."""
+    """Answer with status 200 if the repository exists."""
     _ = call.repository
     return empty_response(headers={"x-amz-bucket-region": "us-east-1"})
 
@@ -56,7 +56,7 @@ def create_bucket(call: S3Call) -> Response:
 
 
 def get_location(call: S3Call) -> Response:
-    """Answer with the region: none, which means us-east-1."""
+    """Answer with an empty region, which means us-east-1."""
     _ = call.repository
     return xml_response("LocationConstraint", "")
 

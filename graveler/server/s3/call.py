@@ -27,7 +27,7 @@ T = TypeVar("T")
 MAX_XML_BYTES: Final = 4 << 20
 """Maximum size of a body that is a document."""
 _API_ROOT: Final = "api"
-"""Bucket of a client that was given the address of the API as its endpoint."""
+"""First segment of the path, and so the bucket, of a client that uses the address of the API as its endpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class S3Call:
 
     @property
     def body(self) -> UploadBody:
-        """Content of an upload. To be read once."""
+        """Content of an upload. It can be read once."""
         return UploadBody(self.request, self.signatures)
 
     def xml(self, root: str) -> XmlElement:

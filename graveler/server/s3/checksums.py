@@ -16,7 +16,7 @@ from graveler.server.s3.refusals import S3Refusal, invalid_argument
 PREFIX: Final = "x-amz-checksum-"
 SHA256: Final = "x-amz-checksum-sha256"
 NO_VALUES: Final = ("x-amz-checksum-mode", "x-amz-checksum-algorithm", "x-amz-checksum-type")
-"""Headers that begin as checksums do and are none."""
+"""Headers that begin with `PREFIX` but hold no checksum."""
 
 
 class _Crc32:
@@ -40,7 +40,7 @@ _ALGORITHMS: Final[dict[str, Callable[[], RunningChecksum]]] = {
 
 
 def running(name: str) -> RunningChecksum:
-    """Return the checksum of nothing, for a header or a line of a trailer.
+    """Return a running checksum without data, for a header or a line of a trailer.
 
     Raises:
         S3Refusal: The algorithm is unknown.

@@ -4,8 +4,8 @@
     0[;chunk-signature=<signature>] CRLF [<name>:<value> CRLF …] [x-amz-trailer-signature:<signature> CRLF] CRLF
 
 Each signature covers the one before it, and the first covers that of the request, so chunks cannot be removed, added or
-moved. Data are passed on before the signature of their chunk was verified. The reader must use nothing of them before
-the end of the iteration.
+moved. Data are passed on before the signature of their chunk was verified, so the reader must not use them before the
+iteration has ended.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ class ChunkSignatures:
     """Signature of the request, then of the last chunk."""
 
     def require_chunk(self, data_digest: str, signature: str | None) -> None:
-        """Return if the signature of the next chunk is correct.
+        """Verify the signature of the next chunk.
 
         Raises:
-            S3Refusal: It is not, or is missing.
+            S3Refusal: The signature is wrong or missing.
         """
         self._require("AWS4-HMAC-SHA256-PAYLOAD", f"{_NOTHING}\n{data_digest}", signature)
 
     def require_trailer(self, lines: Iterable[str], signature: str | None) -> None:
-        """Return if the signature of the trailer is correct.
+        """Verify the signature of the trailer.
 
         Raises:
-            S3Refusal: It is not, or is missing.
+            S3Refusal: The signature is wrong or missing.
         """
         text = "".join(f"{line}\n" for line in lines)
         self._require("AWS4-HMAC-SHA256-TRAILER", hashlib.sha256(text.encode("latin-1")).hexdigest(), signature)
@@ -153,7 +153,7 @@ class _Source:
             yield taken
 
     def require_end(self) -> None:
-        """Return if nothing follows but a needless CRLF, which some clients send."""
+        """Refuse a body with data after its end, except for a needless CRLF, which some clients send."""
         rest = self._waiting
         while len(rest) <= 2 and (piece := next(self._pieces, None)) is not None:
             rest += piece

@@ -64,7 +64,7 @@ class Crc:
         return int(found[0])
 
     def _zeros(self, register: int, length: int) -> int:
-        """Return a register after so many zeros, a multiple of a lane."""
+        """Return a register after a number of zero bytes, which is a multiple of `LANE_BYTES`."""
         found, step = np.array([register], _table(self._bits).dtype), LANE_BYTES
         for bit in bin(length // LANE_BYTES)[:1:-1]:
             if bit == "1":
@@ -74,7 +74,7 @@ class Crc:
 
 
 def _advanced(bits: int, registers: _Words, length: int) -> _Words:
-    """Return registers after a number of zeros, a power of two of lanes."""
+    """Return registers after a number of zero bytes, which is `LANE_BYTES` times a power of two."""
     return _through(_zero_tables(bits, length), registers)
 
 
@@ -92,7 +92,7 @@ def _table(bits: int) -> _Words:
 
 @cache
 def _zero_tables(bits: int, length: int) -> _Words:
-    """Return the register after a number of zeros, for each value of each byte of the register before."""
+    """Return the register after a number of zero bytes, for each value of each byte of the register before them."""
     type = _table(bits).dtype.type
     if length > 1:
         half = _zero_tables(bits, length // 2)

@@ -1,8 +1,8 @@
 """The gateway as an ASGI application, in front of the application of the API.
 
 Both share a port. A request is one of S3 if it carries an AWS signature, or if its host is one of the S3 domains or a
-subdomain of one. All other requests go to the API. This only chooses who answers: each side authenticates on its own,
-and neither accepts what only the other one has verified.
+subdomain of one. All other requests go to the API. This only chooses the application that answers: each one
+authenticates on its own, and neither accepts credentials that only the other one has verified.
 
 On an S3 domain, `<bucket>.<domain>` names the bucket. With any other host, the first segment of the path does.
 """
@@ -33,7 +33,7 @@ from graveler.server.worker_threads import run_in_thread
 from graveler_core.errors import GravelerError, InvalidInput
 
 MAX_DRAINED_BYTES: Final = 1 << 20
-"""Bytes of a body that no operation has read which are still received, so that the client sees the answer."""
+"""Maximum size of a body that is received although no operation has read it, so that the client sees the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class S3Gateway:
         Args:
             app: Application that answers all other requests.
             users: Users of the gateway.
-            limits: Limits of requests, which the API counts too.
+            limits: Limits of requests. Requests of the API count too.
             domains: Names of hosts below which a bucket is a subdomain.
         """
         for domain in domains:
@@ -151,7 +151,7 @@ def _length(request: Request) -> str:
 
 
 def _received(request: Request, body: BodyStream, stream: Iterator[bytes]) -> bool:
-    """Receive the rest of a body, if it is small and the client does not wait for a sign to send it.
+    """Receive the rest of a body, if it is small and the client does not wait for `100 Continue`.
 
     Returns:
         True if the whole body was received.

@@ -1,7 +1,8 @@
 """Listings of a bucket: the refs of the repository at its root, and the entries of a ref below `<ref>/`.
 
-Keys are `<ref>/<path>`. A prefix without a slash asks for refs, each a common prefix `<ref>/`, whatever the delimiter.
-Otherwise the first segment of the prefix is the ref. So a listing of the whole bucket never walks through all branches.
+Keys are `<ref>/<path>`. A prefix without a slash asks for refs: each is listed as a common prefix `<ref>/`, with every
+delimiter. Otherwise the first segment of the prefix is the ref. A listing of the whole bucket therefore never lists the
+entries of all branches.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class ListingQuery:
     prefix: str
     delimiter: str
     after: str
-    """Key, exclusive, at which the page begins."""
+    """Key after which the page begins."""
     most: int
     encoded: bool
     """Encode keys as in URLs, because XML cannot hold every character."""
@@ -166,7 +167,7 @@ def _entries(at: ReadableRef, query: ListingQuery) -> Iterable[tuple[str, Entry 
 
 
 def _is_after(key: str, after: str, ref: str) -> bool:
-    """Return true if a ref follows a key. A key inside the ref, or the ref itself, means the whole ref is over."""
+    """Return true if a ref follows a key. A ref that is the key, or that contains it, was listed already."""
     return key > after and key != f"{ref}/"
 
 

@@ -1,4 +1,4 @@
-"""Operations on uploads in parts. Their state is in the store, so any server can go on."""
+"""Operations on uploads in parts. Their state is in the store, so any server can continue them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MAX_PART_NUMBER: Final = 10_000
 
 
 def create_upload(call: S3Call) -> Response:
-    """Begin an upload. Content type and metadata of the later entry come with this request."""
+    """Begin an upload. This request has the content type and the metadata of the later entry."""
     request = call.request
     content_type = request.header("content-type") or DEFAULT_CONTENT_TYPE
     id = call.branch.begin_multipart(call.path, content_type=content_type, metadata=metadata_of(request))
@@ -104,7 +104,7 @@ def complete_upload(call: S3Call) -> Response:
 
 
 def abort_upload(call: S3Call) -> Response:
-    """Give an upload up, and delete its parts."""
+    """Give up an upload, and delete its parts."""
     call.branch.end_multipart(call.path, _upload_id(call))
     return empty_response(204)
 

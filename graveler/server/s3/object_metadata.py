@@ -1,7 +1,7 @@
 """Metadata that the gateway keeps with an entry: its ETag, headers, and the metadata of the user.
 
-The ETag of an upload is the MD5 of its content, which clients expect: see `kept_md5`. Without a kept MD5, the entry's
-checksum or identity serves, in a form that no client takes for an MD5.
+The ETag of an upload is the MD5 of its content, which clients expect: see `kept_md5`. Without a kept MD5, the ETag is
+made from the entry's checksum or identity, in a form that no client takes for an MD5.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def metadata_of(request: S3Request) -> dict[str, str]:
 def headers_of(entry: Entry) -> dict[str, str]:
     """Return the headers that describe an entry.
 
-    Content of users may be shown by a browser at the address of the server, so it must not run as a page of the server.
+    A browser may show content of users at the address of the server, so it must not run as a page of the server.
     """
     found = {
         "etag": f'"{etag_of(entry)}"',
@@ -91,7 +91,7 @@ def headers_of(entry: Entry) -> dict[str, str]:
 
 
 def modified(entry: Entry) -> datetime:
-    """Return the time of the last change of an entry; for none, the beginning of 1970."""
+    """Return the time of the last change of an entry. If it has no such time, return the beginning of 1970."""
     return (entry.mtime or datetime.fromtimestamp(0, UTC)).astimezone(UTC)
 
 

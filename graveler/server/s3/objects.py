@@ -65,7 +65,7 @@ def put_object(call: S3Call) -> Response:
         return _put_marker(call)
     opened, path, request = call.open_branch(), call.path, call.request
     branch = opened.branch
-    if opened.repository().read_only:  # whatever else is wrong with the request
+    if opened.repository().read_only:  # before all other errors of the request
         raise S3Refusal(403, "AccessDenied", f"repository {call.bucket!r} is read-only")
     conditional = is_conditional_write(request)
     current = entry_at(branch, path) if conditional else None
@@ -86,7 +86,7 @@ def put_object(call: S3Call) -> Response:
 
 
 def copy_object(call: S3Call) -> Response:
-    """Stage an entry of the content of another one. Within a repository no content is copied."""
+    """Stage an entry with the content of another one. Within a repository, no content is copied."""
     request, branch = call.request, call.branch
     content = source_of(call)
     failed = failed_read(request, content.entry, "x-amz-copy-source-")
@@ -144,7 +144,7 @@ def entry_at(branch: Branch, path: str) -> Entry | None:
 
 
 def stage(branch: Branch, path: str, entry: Entry, current: Entry | None, *, conditional: bool) -> Entry:
-    """Stage an entry, with a condition only if the path still has the entry that was compared with it."""
+    """Stage an entry. A conditional write is staged only if the path still has the entry `current`."""
     if not conditional:
         return branch.stage(path, entry)
     try:

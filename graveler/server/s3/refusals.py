@@ -1,4 +1,4 @@
-"""Errors of S3, and those that stand for the errors of graveler."""
+"""Errors of S3, and the errors of S3 that stand for the errors of graveler."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _BY_CLASS: Final[tuple[tuple[type[GravelerError], int, str], ...]] = (
     (PermissionDenied, 403, "AccessDenied"),
     (CorruptData, 500, "InternalError"),
 )
-"""Status and code by class, the first that fits."""
+"""Status and code by class; the first class that matches decides."""
 
 
 def refusal_of(error: GravelerError) -> S3Refusal:
@@ -81,7 +81,7 @@ def refusal_of(error: GravelerError) -> S3Refusal:
 
 
 def malformed(what: str) -> S3Refusal:
-    """Return the refusal of a body that is not what the operation expects."""
+    """Return the refusal of a body that does not have the form that the operation expects."""
     return S3Refusal(400, "MalformedXML", f"body: {what}")
 
 
@@ -91,5 +91,5 @@ def invalid_argument(what: str) -> S3Refusal:
 
 
 def not_implemented(what: str) -> S3Refusal:
-    """Return the refusal of what the gateway does not have."""
+    """Return the refusal of a request for something that the gateway does not have."""
     return S3Refusal(501, "NotImplemented", f"{what}: the gateway does not implement it")

@@ -1,7 +1,7 @@
 """Signature version 4 of a request: reading it from the header `Authorization` or from the query, and verifying it.
 
-Every header `x-amz-…` must be signed, and so must `host`. Otherwise somebody who has only a presigned URL could add
-headers that change what the request does, or send it to another server.
+All headers `x-amz-…` and the header `host` must be signed. Otherwise somebody who has only a presigned URL could add
+headers that change the effect of the request, or send it to another server.
 
 A presigned URL is valid from its time for as many seconds as it says, at most seven days. All other requests must be
 signed within 15 minutes of the server's time.
@@ -55,7 +55,7 @@ class RequestSignature:
         return f"{self.date}/{self.region}/s3/{_TERMINATOR}"
 
     def verify(self, request: S3Request, key: bytes) -> None:
-        """Return if the signature is correct.
+        """Verify the signature.
 
         Args:
             request: The request.
@@ -119,7 +119,7 @@ def read_signature(request: S3Request, now: datetime) -> RequestSignature:
         now: The current time.
 
     Raises:
-        S3Refusal: The signature is missing, malformed, or its time is over.
+        S3Refusal: The signature is missing, malformed or too old.
     """
     authorization = request.header("authorization") or ""
     presigned = request.has(SIGNATURE_PARAMETER) or request.has("X-Amz-Algorithm")
@@ -214,7 +214,7 @@ def _require_recent(found: RequestSignature, now: datetime) -> None:
 
 
 def _require_signed(request: S3Request, signed: tuple[str, ...]) -> None:
-    """Refuse a request with a header that changes its meaning and is not signed."""
+    """Refuse a request if a header that can change its meaning is not signed, or if a signed header is missing."""
     present = {name for name, _ in request.headers}
     unsigned = sorted(name for name in present if name.startswith("x-amz-") and name not in signed)
     if "host" not in signed:

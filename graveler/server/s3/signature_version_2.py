@@ -1,8 +1,8 @@
 """Signature version 2 of a request, for old clients: reading it from the header or the query, and verifying it.
 
 It covers the method, the path, the headers `x-amz-…`, `Content-Type` and `Content-MD5`, the time, and the sub-resources
-in the query. It covers neither the host, nor the content, nor other parameters, so a server accepts it only if it is
-told to.
+in the query. It covers neither the host, nor the content, nor other parameters, so a server accepts it only if its
+options allow it.
 
 Source: Amazon S3 developer guide, "Signing and authenticating REST requests (signature version 2)".
 """
@@ -75,7 +75,7 @@ class RequestSignatureV2:
     text: bytes
 
     def verify(self, secret: bytes) -> None:
-        """Return if the signature is correct.
+        """Verify the signature.
 
         Raises:
             S3Refusal: The signature does not match.
@@ -99,7 +99,7 @@ def read_signature_v2(request: S3Request, host_bucket: str, now: datetime) -> Re
         now: The current time.
 
     Raises:
-        S3Refusal: The signature is malformed, or its time is over.
+        S3Refusal: The signature is malformed or too old.
     """
     authorization = request.header("authorization") or ""
     in_header = authorization.startswith(_SCHEME)
@@ -117,7 +117,7 @@ def read_signature_v2(request: S3Request, host_bucket: str, now: datetime) -> Re
 
 
 def _time_of(request: S3Request, now: datetime) -> str:
-    """Return the time that a request in whose header the signature is signs, which is "" if another header has it."""
+    """Return the time that a signature in the header covers: the header `Date`, or "" if `x-amz-date` has the time."""
     moved = request.header("x-amz-date")
     given = moved or request.header("date") or ""
     try:

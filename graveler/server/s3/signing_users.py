@@ -3,7 +3,8 @@
 The secret of an access key is decrypted once a minute. The memory of the server holds the key that is derived from it
 for one day and one region. Signatures of version 2 have no such key: a server that accepts them holds the secret.
 
-The permissions of a remembered user are read again every 30 seconds, and with them whether the access key still exists.
+Every 30 seconds, the server reads the permissions of a remembered user again, and checks that the access key still
+exists.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class UploadBody:
         self._in_trailer: list[tuple[str, RunningChecksum]] = []
         self._chunked: ChunkedBody | None = None
         self._sha256: _Hash | None = None
-        """SHA-256 of the content, if somebody needs it. It is computed once, whoever needs it."""
+        """SHA-256 of the content, or `None` if nothing needs it. All uses share one computation."""
         payload = request.header("x-amz-content-sha256") or UNSIGNED_PAYLOAD
         if payload in _CHUNKED:
             self._expect_chunks(payload, signatures)
@@ -73,7 +73,7 @@ class UploadBody:
         return self._hashing.md5().hex()
 
     def compute_sha256(self) -> Callable[[], str]:
-        """Compute the SHA-256 too. Return a function that returns it as a checksum of entries, after the iteration."""
+        """Compute the SHA-256 too. Return a function that returns the checksum of the entry after the iteration."""
         digest = self._shared_sha256()
         return lambda: f"sha256:{digest.hexdigest()}"
 

@@ -1,7 +1,7 @@
 """Documents of S3: writing them, and reading those of requests.
 
-Requests of other people are parsed, so document types are refused, and with them all entities: they can make a small
-document huge, or read files. Depth and size are limited.
+The documents of requests are not trusted, so document types are refused, and with them all entities: entities can make
+a small document huge, or read files. Depth and size are limited.
 """
 
 from __future__ import annotations

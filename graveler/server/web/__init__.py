@@ -1,1 +1,1 @@
-"""Pages for a browser: looking at repositories, comparing and merging. Rendered on the server, without scripts."""
+"""Pages for a browser, to view repositories, and to compare and merge refs. The server renders them without scripts."""

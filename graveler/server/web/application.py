@@ -1,4 +1,4 @@
-"""The pages as routes: who is logged in, forms, and errors as pages."""
+"""Routes of the pages, with login, forms, and errors that are shown as pages."""
 
 from __future__ import annotations
 

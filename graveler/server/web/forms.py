@@ -29,7 +29,7 @@ class FormTokens:
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
-        """For a server without users, which has no sessions. Such a server runs alone, on this machine."""
+        """Key for a server without users, which has no sessions. Such a server runs alone, on this machine."""
 
     def token_of(self, session: str) -> str:
         """Return the token of the forms of a session, or of no session."""
@@ -37,20 +37,20 @@ class FormTokens:
         return hmac.digest(key, b"graveler form", hashlib.sha256).hex()
 
     def require(self, form: Mapping[str, str], session: str) -> None:
-        """Return if a form has the token of the session.
+        """Verify the token of a form.
 
         Raises:
-            PermissionDenied: It has another one, or none.
+            PermissionDenied: The form has no token, or not that of the session.
         """
         if not hmac.compare_digest(form.get(TOKEN_FIELD, "").encode(), self.token_of(session).encode()):
             raise PermissionDenied("the form is not one of your session: load the page again, and send its form")
 
 
 def require_same_site(request: Request) -> None:
-    """Return if a page of this server has caused a request, as far as the browser says it.
+    """Refuse a request that a page of another site has caused, as far as the browser tells it.
 
     Raises:
-        PermissionDenied: A page of another site has.
+        PermissionDenied: A page of another site has caused the request.
     """
     if from_another_site(request):
         raise PermissionDenied("another site has sent this form")

@@ -1,7 +1,7 @@
 """Previews of contents: text, images, and the schema and first rows of Parquet files.
 
-The content decides, not the content type that somebody has stored with it. Only its beginning is read, except from
-Parquet files.
+The kind of preview depends on the content, not on the content type that somebody has stored with it. Only the beginning
+of the content is read, except from Parquet files.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from pyarrow import parquet
 from graveler_core.facade.content_file import ContentFile
 
 TEXT_BYTES: Final = 64 << 10
-"""Bytes of a text that are shown."""
+"""Maximum number of bytes of a text that are shown."""
 IMAGE_BYTES: Final = 16
-"""Bytes at the beginning of a content that tell an image."""
+"""Number of bytes at the beginning of a content by which an image is recognised."""
 MAX_IMAGE_BYTES: Final = 20 << 20
 ROWS: Final = 20
-"""Rows of a table that are shown."""
+"""Maximum number of rows of a table that are shown."""
 COLUMNS: Final = 50
 CELL_CHARACTERS: Final = 200
 MAX_FOOTER_BYTES: Final = 4 << 20

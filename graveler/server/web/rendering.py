@@ -1,4 +1,4 @@
-"""Templates: every value is escaped, and the answers forbid scripts and everything from other sites."""
+"""Templates. Every value is escaped, and the answers forbid scripts and all content from other sites."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HEADERS: Final = {
     "content-security-policy": POLICY,
     "x-frame-options": "DENY",
     "cache-control": "no-store",
-    "referrer-policy": "same-origin",  # with less, browsers hide from this server which site has sent a form
+    "referrer-policy": "same-origin",  # with "no-referrer", browsers hide from this server which site sent a form
     "cross-origin-opener-policy": "same-origin",
 }
 _UNITS: Final = ("bytes", "KiB", "MiB", "GiB", "TiB")

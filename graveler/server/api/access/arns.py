@@ -1,7 +1,7 @@
 """Names of resources in lakeFS's form (`arn:lakefs:…`) and in graveler's (`arn:graveler:…`), and statements with them.
 
-Names of actions are the same. What stands behind the service is the same too. Values of conditions are never names of
-resources, so they are kept as they are.
+Names of actions are the same in both forms, and so is the part of an ARN after the service. Values of conditions are
+never names of resources, so they are kept as they are.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Operations on the access of a group by one word, as in lakeFS: each word stands for some preset policies."""
+"""Operations on the permission of a group. As in lakeFS, a permission is one word that stands for preset policies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ POLICIES: Final[dict[GroupPermission, frozenset[str]]] = {
     "Write": frozenset({"FSReadWriteAll", "AuthManageOwnCredentials", "RepoManagementReadAll"}),
     "Read": frozenset({"FSReadAll", "AuthManageOwnCredentials"}),
 }
-"""Preset policies that a permission stands for: those of a preset group."""
+"""Preset policies that a permission stands for. They are those of a preset group."""
 _PRESET: Final = frozenset[str]().union(*POLICIES.values())
 
 

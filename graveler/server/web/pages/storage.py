@@ -1,4 +1,4 @@
-"""Page of the storage state: how much is staged on branches, and how they were compacted."""
+"""Page of the storage state: the amount of staged changes on branches, and the compactions of the branches."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from graveler.server.web.page_call import PageCall
 
 
 def show_storage(call: PageCall) -> Response:
-    """Show, for the branches of a page, what is staged and the compactions so far."""
+    """Show the staged changes and the past compactions of the branches of a page."""
     repo = call.repository
     branches = call.rows(repo.branches("", call.query.text("after")))
     opened = [repo.branch(each.id) for each in branches.items]

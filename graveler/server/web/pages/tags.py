@@ -1,4 +1,4 @@
-"""Page of one tag: what it names, its attributes, its signature, and the result of its verification."""
+"""Page of one tag: its target, its attributes, its signature, and the result of its verification."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from graveler_core.model.entry import CommonPrefix
 
 
 def show_tree(call: PageCall) -> Response:
-    """List a directory of a ref. A branch includes what is staged on it."""
+    """List a directory of a ref. A branch includes its staged changes."""
     repo = call.repository
     ref, prefix = call.ref(repo), call.query.text("prefix")
     found = call.rows(repo.at(ref).list(prefix, call.query.text("after"), "/"))
