@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from graveler_core.facade.content_file import ContentFile
 
 IN_MEMORY: Final = 8 << 20
-"""Bytes of a file being written that are kept in memory. A larger file is kept in a temporary file."""
+"""Maximum size of a file being written that is kept in memory. A larger file is kept in a temporary file."""
 
 _CLOSERS: Final = frozenset({"fsspec.core", "pandas.io.common", "pyarrow.parquet.core"})
 """Modules with `with` statements that close a file in the same way after an error and after success."""
 
 
 class ReadFile(AbstractBufferedFile):
-    """A file opened for reading. It shows the content of the moment when it was opened."""
+    """A file opened for reading. It shows the content that the file had when it was opened."""
 
     def __init__(self, fs: Any, path: str, content: ContentFile, **options: Any) -> None:
         self._content = content

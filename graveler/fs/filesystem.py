@@ -18,8 +18,8 @@ class GravelerFileSystem(Listings, Reads, Writes):
     """File system over `graveler://repository/ref/path`.
 
     A ref is a branch, a tag, a commit id, or an expression such as `main~2` or `main@`. A branch shows its staged
-    changes. Only branches can be written. What is written is staged, and is committed by `Branch.commit` or by a
-    transaction of this file system.
+    changes. Only branches can be written. Written files are staged. `Branch.commit` or a transaction of this file
+    system commits them.
 
     Access control uses the credentials of the environment (`GRAVELER_ACCESS_KEY_ID`, `GRAVELER_SECRET_ACCESS_KEY`).
 
@@ -30,8 +30,8 @@ class GravelerFileSystem(Listings, Reads, Writes):
             the file system: prefer the environment variables of the object store for secrets.
         pinned: Resolve each branch once, to its head, and read that commit as long as this instance exists. A pinned
             file system cannot be written.
-        verify: Compare content that is read as a whole (`cat_file`, `get_file` and what uses them) with its checksum.
-            The length is always compared.
+        verify: Compare content that is read as a whole (by `cat_file`, `get_file` and methods that use them) with its
+            checksum. The length is always compared.
     """
 
     def open(
@@ -48,7 +48,7 @@ class GravelerFileSystem(Listings, Reads, Writes):
         Args:
             path: The path.
             mode: "r", "w", "a" or "x", and "b" for bytes.
-            block_size: Bytes that a file for reading reads at once.
+            block_size: Number of bytes that a file for reading reads at once.
             cache_options: Options of the cache of a file for reading.
             compression: Name of a compression of fsspec, or "infer" from the path.
             options: `encoding`, `errors` and `newline` of text; `content_type` of a file for writing.

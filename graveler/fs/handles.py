@@ -1,7 +1,7 @@
 """Handles on stores, shared by all file systems of a process with the same arguments.
 
-fsspec keeps an instance for each thread and each set of arguments, and never closes it. So the handles are here: one
-for each process and set of arguments, closed when the process ends.
+fsspec keeps an instance for each thread and each set of arguments, and never closes it. Therefore this module keeps the
+handles: one for each process and set of arguments, closed when the process ends.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The refs of a file system: which repository, snapshot or branch a path names."""
+"""Refs of a file system: the repository, snapshot or branch that a path names."""
 
 from __future__ import annotations
 

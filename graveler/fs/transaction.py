@@ -1,4 +1,4 @@
-"""Transaction of the file system: everything that is written and removed inside becomes one commit, or nothing."""
+"""Transaction of the file system: all writes and removals inside become one commit, or none of them takes effect."""
 
 from __future__ import annotations
 

@@ -96,7 +96,8 @@ class Writes(RefFileSystem):
         """Remove files, or directories with everything below.
 
         All paths are looked up before the first removal: if one does not exist, nothing is removed. Outside of a
-        transaction a directory takes one step, and so do the other files of a branch.
+        transaction, each directory is removed in one step, and the other files of a branch are removed together in one
+        step.
 
         Raises:
             FileNotFoundError: There is neither a file nor a directory at a path.
@@ -131,7 +132,7 @@ class Writes(RefFileSystem):
         """Do nothing: a directory exists as long as there are files below it."""
 
     def new_file(self, path: str, content_type: str | None, *, create: bool = False) -> Callable[[BinaryIO], None]:
-        """Return a function that uploads a file to a path. The branch is opened now, to raise its errors now.
+        """Return a function that uploads a file to a path. The branch is opened at once, so that its errors come first.
 
         Args:
             path: The path.

@@ -11,8 +11,8 @@ by that number brings the rows of a partition to one task, where Spark sorts the
 task then processes them. The caller provides the split points, so nothing is read twice to find them.
 
 A task that runs twice, after a retry or by speculation, has two outcomes, of which Spark returns one. The contract
-of `Cluster.map` makes the other one harmless. Nothing becomes visible here: the engine on the driver swaps a record,
-or does not. If the driver is killed, only unreferenced blobs remain.
+of `Cluster.map` makes the other one harmless. Tasks make nothing visible to readers: only the engine on the driver
+swaps a record. If the driver is killed, only unreferenced blobs remain.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class SparkCluster:
         spark: The session, or a function that returns it, called when there is work for it.
         connection: Connection of the workers to the driver's stores.
         rows_per_piece: Approximate number of rows per task.
-        threshold: Number of rows from which on Spark is used. The engine processes fewer rows in the driver.
+        threshold: Minimum number of rows for which Spark is used. The engine processes fewer rows in the driver.
         report: Receives decisions and progress.
     """
 

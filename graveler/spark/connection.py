@@ -94,8 +94,8 @@ def opened(connection: Connection) -> Stores:
     """Return the stores of a connection, opened at the first call in a process. Spark reuses worker processes across
     tasks.
 
-    The process keeps the few most recently used ones. For workers, which have one thread: a call may close the
-    stores that an earlier call returned.
+    The process keeps the few most recently used ones. A call may close the stores that an earlier call returned, which
+    is safe in workers, because they have one thread.
     """
     with _lock:
         stores = _opened.pop(connection, None) or _open(connection)

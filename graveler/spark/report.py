@@ -1,5 +1,4 @@
-"""Report for people: where work was done, and how far it is. It receives the decisions of a cluster, and its
-progress.
+"""Report for people: the place where work runs, and its progress. A cluster sends its decisions and its progress to it.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ def _ignore(said: str) -> None:
 
 @dataclass
 class Report:
-    """Decisions since `begin`. Used by one flow after the other."""
+    """Decisions since `begin`. One flow after the other uses it."""
 
     say: Callable[[str], None] = _ignore
     flow: str = ""

@@ -79,7 +79,7 @@ class Source:
         return whole_number(self.options, name, default)
 
     def keys(self) -> tuple[str, str, str | None]:
-        """Return the keys to read: the options `prefix`, `from` and `to` (`None`: no end)."""
+        """Return the keys to read: the options `prefix`, `from` and `to`. `None` for `to` means no end."""
         return self.text("prefix"), self.text("from"), self.text("to") or None
 
     def rows(self) -> int:

@@ -10,13 +10,13 @@ again, and retries.
 
 An overwrite also depends on the absence of files: writers that do not use the marker may add files to the directory.
 So it states the commit that it has read (`Basis`), and conflicts if the replaced directory has other content at the
-swap. Staged changes in it belong to a user who has not published them: then the overwrite is refused, and nothing is
+swap. If the directory has staged changes, which a user has not published yet, the overwrite is refused, and nothing is
 lost.
 
 Exactly once: a transaction has an idempotency key. If a commit with the key exists, it is returned, and the files of
 the repetition, to which it does not refer, are deleted. They are also deleted if the transaction is refused. The
-uploads are announced before. So a sweep that considers a task dead and a transaction that refers to its files
-exclude each other, and files that remain after a crash are found (`graveler_core.objects.uploads`).
+uploads are announced before the transaction. Therefore a sweep that considers a task dead and a transaction that refers
+to its files exclude each other, and files that remain after a crash are found (`graveler_core.objects.uploads`).
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ def known_columns(relation: Relation) -> StructType:
 def planned(graveler: Graveler, source: Source) -> Planned:
     """Pin the relation that a read requests, in its current state.
 
-    The handle checks the caller's permission to read the relation. Many machines read it later. They receive work, not
+    The handle checks the caller's permission to read the relation. The workers that read it later receive no
     credentials.
 
     Raises:

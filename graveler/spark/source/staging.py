@@ -5,7 +5,7 @@ remove the files that will not be replaced, then stage the new files. After a cr
 is uncommitted; repeating the write gives the same result.
 
 Files are numbered in their directory, in the order of the tasks. If the same rows are written again in the same
-order, the paths and checksums are the same. So this is not a change, whoever wrote the files.
+order, the paths and checksums are the same. Such a write changes nothing, even if the first one had another author.
 """
 
 from __future__ import annotations
