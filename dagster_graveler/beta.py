@@ -11,7 +11,7 @@ import dagster as dg
 
 @contextmanager
 def beta_accepted() -> Iterator[None]:
-    """Suppress Dagster's warnings about beta parameters. Both ends of the supported range of versions are tested."""
+    """Suppress Dagster's warnings about beta parameters. The oldest and the newest supported version are tested."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dg.BetaWarning)
         yield

@@ -1,7 +1,7 @@
 """Identification of publications in Dagster's run records.
 
-A run that resumes another one (re-execution from failure or of selected steps) continues with what the first one wrote.
-A re-execution of everything is a publication of its own.
+A run that resumes another one (re-execution from failure or of selected steps) continues with the data that the first
+one wrote. A re-execution of everything is a publication of its own.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ CHECK = "little_to_reclaim"
 GRACE = timedelta(days=7)
 """Default grace period of a collection."""
 SHARE = 0.2
-"""Default share of the content from which on reclaimable bytes fail the check."""
+"""Default maximum share of reclaimable bytes in the content. A larger share fails the check."""
 REMEMBERED = 200
 """Number of events in the plot of the asset."""
 STORED, RECLAIMABLE = "bytes", "reclaimable bytes"
@@ -109,7 +109,7 @@ def evaluated(at: datetime, stored_bytes: int, reclaimable_bytes: int, share: fl
     Args:
         at: Time of the measurement.
         stored_bytes: Bytes of content in the namespace.
-        reclaimable_bytes: Bytes of them that collections can delete.
+        reclaimable_bytes: Bytes of this content that collections can delete.
         share: Allowed share.
     """
     found = _share(stored_bytes, reclaimable_bytes)

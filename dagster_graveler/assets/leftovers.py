@@ -10,7 +10,8 @@ from dagster_graveler.resources.graveler import GravelerResource
 
 
 def make_leftovers_asset(*, undelete_within: timedelta = UNDELETE_WITHIN) -> dg.AssetsDefinition:
-    """Return the asset `graveler/leftovers`. Materializing it measures; each run of the cleaning job adds to it too.
+    """Return the asset `graveler/leftovers`. It is measured when it is materialized, and by each run of the cleaning
+    job.
 
     Args:
         undelete_within: Time for which deleted repositories can be restored.

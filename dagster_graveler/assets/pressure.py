@@ -8,7 +8,7 @@ from dagster_graveler.resources.graveler import GravelerResource
 
 
 def make_pressure_asset(repository: str) -> dg.AssetsDefinition:
-    """Return the asset `<repository>/pressure`. Materializing it measures; compactions add to it too.
+    """Return the asset `<repository>/pressure`. It is measured when it is materialized, and by each compaction.
 
     Args:
         repository: Name of the repository. A repository that does not exist has no pressure.

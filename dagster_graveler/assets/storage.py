@@ -10,8 +10,8 @@ from dagster_graveler.storage import GRACE, storage, storage_key, storage_metada
 
 
 def make_storage_asset(repository: str, *, grace: timedelta = GRACE) -> dg.AssetsDefinition:
-    """Return the asset `<repository>/storage`. Materializing it is a dry run of a collection. The collection job adds
-    to it, too.
+    """Return the asset `<repository>/storage`. A materialization makes a dry run of a collection. The collection job
+    also adds its results to the asset.
 
     Args:
         repository: Name of the repository. A repository that does not exist stores nothing.

@@ -25,7 +25,7 @@ def make_storage_check(repository: str, *, share: float = SHARE, grace: timedelt
 
     Args:
         repository: Name of the repository.
-        share: Share of the content from which on reclaimable bytes fail the check, from 0 to 1.
+        share: Maximum share of reclaimable bytes in the content, from 0 to 1. A larger share fails the check.
         grace: Grace period of the dry run.
     """
 

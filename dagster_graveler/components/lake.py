@@ -87,7 +87,7 @@ class GravelerLakeComponent(dg.Component, dg.Resolvable, dg.Model):
 
     @classmethod
     def get_spec(cls) -> dg.ComponentTypeSpec:
-        """Return what `dg` shows of the component."""
+        """Return the description of the component for `dg`."""
         produces: list[Literal["asset", "asset_check", "schedule", "sensor", "job", "resource"]]
         produces = ["asset", "asset_check", "schedule", "sensor", "job", "resource"]
         return dg.ComponentTypeSpec(tags=["graveler", "lake"], produces=produces)

@@ -34,7 +34,7 @@ def pressure_table(branches: Iterable[BranchPressure]) -> str:
 
 
 def pressure_plot(points: Sequence[tuple[datetime, float]]) -> dg.MarkdownMetadataValue:
-    """Plot the highest pressure over time, with a line at the value from which on branches are compacted.
+    """Plot the highest pressure over time, with a line at the value above which branches are compacted.
 
     Args:
         points: Measurements in order of time. A compaction adds two at the same time, before and after.

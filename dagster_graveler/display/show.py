@@ -1,4 +1,4 @@
-"""Metadata that a pipeline shows of a published state. An error of its function costs only this metadata."""
+"""Metadata that a pipeline shows of a published state. If its function fails, only this metadata is missing."""
 
 from __future__ import annotations
 

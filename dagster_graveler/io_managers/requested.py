@@ -1,4 +1,4 @@
-"""Files that an input asks for, and errors that say why some of them are not there."""
+"""Files that an input asks for, and the error for files that are not stored."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def missing_error(
 ) -> dg.DagsterInvariantViolationError:
     """Return the error for files that are not stored.
 
-    It names the branch with the newest materialization if that is not published: a run reads what other runs have
-    published, and not what they have written.
+    If the newest materialization is on a branch that is not published, the error names this branch, because a run reads
+    only published data of other runs.
 
     Args:
         table: The table, with the keys of the requested partitions.

@@ -29,7 +29,8 @@ def make_collection_job(  # noqa: PLR0913 - the options of a schedule, all of th
         dry_run: Only report what a collection would do. Set it to false to delete content. The launchpad can change it
             for one run.
         grace: Least age of content to condemn, and least time between condemning and deleting.
-        share: Share of the content from which on reclaimable bytes fail the check of `<repository>/storage`.
+        share: Maximum share of reclaimable bytes in the content. A larger share fails the check of
+            `<repository>/storage`.
         inventory: URI of an inventory to read instead of listing the storage namespace, such as the `manifest.json` of
             S3 Inventory. The launchpad can set a newer one for each run.
     """
@@ -51,7 +52,8 @@ def make_collection_job(  # noqa: PLR0913 - the options of a schedule, all of th
 
 
 def make_collection_schedule(job: dg.JobDefinition, cron: str = "30 3 * * *") -> dg.ScheduleDefinition:
-    """Return a schedule that runs a collection every day. It is on. The job says if content is deleted.
+    """Return a schedule that runs a collection every day. It is on. The configuration of the job decides if content is
+    deleted.
 
     Args:
         job: Result of `make_collection_job`.

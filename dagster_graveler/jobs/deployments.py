@@ -22,7 +22,7 @@ class DeploymentConfig(dg.Config):
 def delete_deployment_branch(
     context: dg.OpExecutionContext, config: DeploymentConfig, graveler: GravelerResource
 ) -> None:
-    """Delete the branch. It is not an error if it does not exist, but if its head is not the expected one."""
+    """Delete the branch. A branch that does not exist is no error. An unexpected head is an error."""
     from graveler_core.errors import Kind, NotFound
 
     branch = deployment_branch(config.git_branch)

@@ -1,4 +1,4 @@
-"""Delivery of webhooks: a job that calls those that were left, and a schedule for it."""
+"""Delivery of webhooks: a job that calls webhooks that other processes have not called, and a schedule for it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""`lakefs_migration_job`: migrates a repository of lakeFS, and brings what is new in it, according to its
-configuration.
+"""`lakefs_migration_job`: migrates a repository of lakeFS according to its configuration. A later run migrates what is
+new since then.
 """
 
 from __future__ import annotations

@@ -34,7 +34,8 @@ def make_namespaces_job(
 
 
 def make_namespaces_schedule(job: dg.JobDefinition, cron: str = "0 4 * * *") -> dg.ScheduleDefinition:
-    """Return a schedule that runs the job every day. It is on. The job says if content is deleted.
+    """Return a schedule that runs the job every day. It is on. The configuration of the job decides if content is
+    deleted.
 
     Args:
         job: Result of `make_namespaces_job`.

@@ -1,5 +1,5 @@
-"""Ops of the cleaning job: one step for each deleted repository whose time is over, and a last step for everything
-else.
+"""Ops of the cleaning job: one step for each deleted repository that can no longer be restored, and a last step for
+everything else.
 
 All steps are idempotent, and an interrupted step is completed by the next run. Objects that cannot be removed do not
 fail a step; they are reported in the metadata, and the next run tries again.

@@ -1,6 +1,6 @@
 """Treatment of graveler's errors in ops: retry, or fail at once.
 
-The classes in `graveler_core.errors` say what a caller can do about an error. This module translates that for Dagster.
+The classes in `graveler_core.errors` tell what a caller can do about an error. This module translates them for Dagster.
 All other errors (Unavailable, OutcomeUnknown, unexpected errors) are left to the retry policy of the op, which is safe
 because each op is idempotent.
 """

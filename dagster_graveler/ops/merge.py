@@ -115,7 +115,7 @@ def _merge(
     source: str,
     metadata: Mapping[str, str],
 ) -> "tuple[CommitRecord, bool]":
-    """Return the head after the merge. False: there was nothing to merge, and it was the head already."""
+    """Return the head after the merge, and true. If there was nothing to merge, return the present head, and false."""
     from graveler_core.errors import NoChanges
 
     try:

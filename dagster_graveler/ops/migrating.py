@@ -1,4 +1,4 @@
-"""Migrate a repository of lakeFS, or bring what is new in it since the last run. Idempotent: a repetition completes an
+"""Migrate a repository of lakeFS, or what is new in it since the last run. Idempotent: a repetition completes an
 interrupted run, and changes nothing after a complete one.
 """
 
@@ -26,11 +26,11 @@ class LakefsMigrationConfig(dg.Config):
     repository: str
     """Name of the repository in graveler."""
     source: str
-    """URI of the storage namespace in lakeFS, or the URL of a running server. A URL with a secret belongs into an
+    """URI of the storage namespace in lakeFS, or the URL of a running server. Pass a URL with a secret in an
     environment variable: `{"env": "LAKEFS"}`.
     """
     storage_namespace: str
-    """URI of the directory for what graveler writes."""
+    """URI of the directory into which graveler writes."""
     objects: str = ""
     """URI of the storage namespace in lakeFS as graveler reaches it, if it differs from what the server states."""
     manifest: str = ""
@@ -38,7 +38,7 @@ class LakefsMigrationConfig(dg.Config):
     default_branch: str = ""
     uncommitted: bool = False
     verify: bool = False
-    """Compare everything with lakeFS after the migration. The op fails if something differs."""
+    """Compare all content with lakeFS after the migration. The op fails if there is a difference."""
 
 
 @dg.op(

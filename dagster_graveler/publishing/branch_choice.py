@@ -1,7 +1,7 @@
 """Choice of the branch on which a run works.
 
-The choice depends on the run, its tags, and runs that ended before it was created, so that all steps of a run make the
-same one, each in a process of its own.
+The choice depends only on the run, its tags, and runs that ended before it was created. Therefore all steps of a run
+make the same choice, although each may run in a process of its own.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _named(tags: Mapping[str, str], repository: str, resumes: bool) -> BranchCho
         return BranchChoice(*marked, chosen, resumes)
     if name and chosen is Chosen.TAG:
         return BranchChoice(name, "", chosen, resumes)
-    return None  # the run has marked a branch of another repository only
+    return None  # the run has marked only a branch of another repository
 
 
 def publication_for(instance: dg.DagsterInstance, run: dg.DagsterRun) -> Publication | None:

@@ -1,7 +1,7 @@
 """Metadata of asset checks: the results of a group's checks name the branch that they measured.
 
-Dagster has no hook that adds to the result of an asset check. So the function of each check is wrapped when the
-definitions are built. Everything else of the check stays as its author wrote it.
+Dagster has no hook that adds to the result of an asset check. Therefore the function of each check is wrapped when the
+definitions are built. The rest of the check stays as its author wrote it.
 """
 
 from __future__ import annotations

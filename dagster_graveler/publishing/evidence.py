@@ -27,7 +27,7 @@ _STARTS = (dg.DagsterEventType.STEP_START, dg.DagsterEventType.STEP_RESTARTED)
 
 @dataclass(frozen=True, slots=True)
 class BranchIdentity:
-    """A branch, told apart from others that have, or had, its name."""
+    """A branch. The uid distinguishes it from earlier and later branches with the same name."""
 
     repository: str
     branch: str
@@ -187,7 +187,7 @@ def _add_evaluation(
 
 
 def _storage_id(instance: dg.DagsterInstance, key: dg.AssetKey, entry: dg.EventLogEntry) -> int | None:
-    """Return the storage id of a materialization over all runs: logs of single runs may have ids of their own."""
+    """Return the storage id of a materialization in the log of all runs. The log of a single run may have other ids."""
     around = dg.AssetRecordsFilter(key, after_timestamp=entry.timestamp - 1, before_timestamp=entry.timestamp + 1)
     records = instance.fetch_materializations(around, limit=10_000).records
     return max((record.storage_id for record in records if record.run_id == entry.run_id), default=None)

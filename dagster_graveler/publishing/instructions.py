@@ -31,7 +31,7 @@ def what_to_do(group: TableGroup, place: BranchIdentity, run: dg.DagsterRun | No
 
 
 def run_again(group: TableGroup, place: BranchIdentity, run: dg.DagsterRun | None) -> str:
-    """Return what to do about a branch that lost against another publication.
+    """Return advice on a branch whose merge lost against another publication.
 
     Args:
         group: The group of the branch.

@@ -1,4 +1,4 @@
-"""Sensor over kept branches: it publishes what is complete and checked, reports the others, and deletes old ones.
+"""Sensor over kept branches: it publishes complete and checked ones, reports the others, and deletes old ones.
 
 Branches are found in the repository, and their runs by the tags of the runs. Reports are read from the event log, so
 that the cursor only says where the listing of branches continues.
@@ -47,7 +47,7 @@ class _Cursor(cursors.Cursor):
 
 @dataclass(frozen=True, slots=True)
 class KeptBranch:
-    """A branch of a group that all its runs have left, and the decision about it."""
+    """A branch of a group that no active run uses, and the decision about it."""
 
     place: BranchIdentity
     evidence: Evidence
@@ -57,7 +57,7 @@ class KeptBranch:
     others: tuple["KeptBranch", ...] = ()
     """Branches that the same run wrote in repositories of other targets."""
     waits: bool = False
-    """True if an earlier target has a branch too: the publication of that one includes this one."""
+    """True if an earlier target has a branch too. The publication of that branch includes this one."""
 
     @property
     def newest_run(self) -> dg.DagsterRun:

@@ -4,8 +4,8 @@ Each merge is atomic. Several merges together are not: between two of them, read
 data and the second with the old one. Nothing is merged before every target has a good verdict and a merge that would
 succeed at this moment. After that, the sequence stops only if a merge loses against another publication, or if a
 store fails. The merges have idempotency keys, so a retry finds those that were made and continues with the others.
-One step makes all merges of a run. Two runs that publish at the same time do so for each target as two runs with one
-target do: the merge of one of them sees the other's commit, and is refused if both replaced the same partitions.
+One step makes all merges of a run. If two runs publish at the same time, then for each target the later merge sees the
+other run's commit, and is refused if both runs replaced the same partitions.
 """
 
 from __future__ import annotations
@@ -66,14 +66,14 @@ class Judged:
 
 
 def publish_targets(context: dg.OpExecutionContext, publisher: Publisher) -> Iterator[Published]:
-    """Publish the branches of a run. Yield the result of each target as soon as it is there.
+    """Publish the branches of a run. Yield the result of each target as soon as it is known.
 
     Args:
         context: Context of the publish op.
         publisher: The targets.
 
     Raises:
-        Failure: A branch is kept. If the first merge was not made yet, all of them are.
+        Failure: A branch is kept. If no merge was made yet, all branches are kept.
     """
     branches = publisher.branches(context.resources)
     some = any(branch.exists() for branch in branches)
@@ -142,7 +142,7 @@ def _config(context: dg.OpExecutionContext, each: Judged) -> MergeConfig:
 
 
 def _check_merges(context: dg.OpExecutionContext, judged: Sequence[Judged]) -> None:
-    """Refuse if a merge of several would be refused now. A single merge tells it itself."""
+    """Refuse if one of several merges would be refused now. A single merge needs no check before."""
     if len(judged) > 1:
         for each in judged:
             try:
@@ -169,7 +169,7 @@ def _merge(context: dg.OpExecutionContext, each: Judged, done: Sequence[Publishe
 
 
 def _observe_tables(context: dg.OpExecutionContext, verdict: Verdict, commit: str) -> None:
-    """Tell the catalog the commit of each published table. An observation leaves the status of its checks as it is."""
+    """Report the commit of each published table to the catalog. An observation does not change the status of checks."""
     run = context.run
     several = context.has_partition_key or (RANGE_START_TAG in run.tags and RANGE_END_TAG in run.tags)
     for table in verdict.changes.tables:
@@ -186,7 +186,7 @@ def _observe_tables(context: dg.OpExecutionContext, verdict: Verdict, commit: st
 
 
 def _refused(context: dg.OpExecutionContext, judged: Sequence[Judged]) -> dg.Failure:
-    """Return the failure of a run of which at least one target has no good verdict: nothing is merged."""
+    """Return the failure of a run with a target that has no good verdict. Nothing is merged."""
     told = [_told(context, each, len(judged) > 1) for each in judged if not each.verdict.good]
     if good := [each for each in judged if each.verdict.good]:
         waiting = ", ".join(f"{each.branch.name!r} of repository {each.branch.repository!r}" for each in good)

@@ -1,6 +1,6 @@
-"""Ops of a publish asset: commit the branches of the run, take the verdicts, merge, and delete the merged branches.
+"""Ops of a publish asset: commit the branches of the run, reach the verdicts, merge, and delete the merged branches.
 
-Each can be retried at any time, and finds the result of an earlier attempt. A branch that is not published is kept.
+Each op can be retried at any time, and finds the result of an earlier attempt. A branch that is not published is kept.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ def commit_op(publisher: Publisher) -> dg.OpDefinition:
 
 
 def publish_op(publisher: Publisher) -> dg.OpDefinition:
-    """Return the op that takes the verdicts and merges the commits that they were taken about."""
+    """Return the op that reaches a verdict about each commit, and merges the commits."""
 
     @dg.op(
         name=f"{publisher.slug}__publish",
@@ -71,7 +71,7 @@ def publish_op(publisher: Publisher) -> dg.OpDefinition:
 
 
 def _tell_branch(context: dg.OpExecutionContext, result: Published) -> None:
-    """Add what the pipeline shows of the published state, and materialize the published branch, once for a commit."""
+    """Add the metadata of the function `show`, and materialize the published branch, once for each commit."""
     group, commit = result.target.group, result.commit
     published = result.branch.open_repository().at(commit)
     result.metadata.update(shown_metadata(result.target.show, published, context.log))
@@ -86,7 +86,7 @@ def _published_branch(key: dg.AssetKey, commit: str, metadata: Mapping[str, Any]
 
 
 def _metadata(done: Sequence[Published]) -> dict[str, Any]:
-    """Return the metadata of the publish asset: all of a single target, or a line for each of several."""
+    """Return the metadata of the publish asset: all metadata of a single target, or one row for each of several."""
     if len(done) == 1:
         return done[0].metadata
     states = [str(result.metadata[STATE]) for result in done]

@@ -23,7 +23,7 @@ class PublishTarget:
     """Tables of one repository that are published into one branch, and their checks.
 
     Attributes:
-        key: Key of the asset of the published branch. Assets that read what is published depend on it.
+        key: Key of the asset of the published branch. Assets that read published data depend on it.
         tables: Assets that an IO manager of this package stores on the branch of the run.
         checks: Checks of the tables.
         branch: Key of the resource `GravelerBranch`, which names the repository and the branch to publish into.
@@ -54,7 +54,7 @@ def publish_in_order(  # noqa: PLR0913 - one call, most of it optional
 
     Nothing is merged unless the verdict of every target is good. Then one step merges target by target. Each merge is
     atomic, but readers may see one target with the new data and the next with the old one. If a merge fails, the
-    earlier ones stay, and a retry or a re-execution from failure goes on with that target.
+    earlier ones stay, and a retry or a re-execution from failure continues with the target of the failed merge.
 
     Args:
         targets: The targets, in the order in which they are merged. Their tables have equal partitions and backfill
@@ -66,7 +66,7 @@ def publish_in_order(  # noqa: PLR0913 - one call, most of it optional
         pool: Concurrency pool of the merges. By default it is named after `key`.
         job: Name of the job that writes, checks and publishes all tables. By default it is named after `key`.
         executor_def: Executor of the job.
-        keep_for: Time after the last run for which a kept branch that was reported is kept.
+        keep_for: Time after the last run for which a reported branch is kept.
         interval_seconds: Minimum time between two ticks of a sensor.
 
     Returns:

@@ -13,7 +13,7 @@ from dagster_graveler.resources.graveler_branch import GravelerBranch
 
 @dataclass(frozen=True, slots=True)
 class MergeTarget:
-    """A group, the key of its branch resource, and the metadata to show of what is published."""
+    """A group, the key of its branch resource, and the function for metadata of the published state."""
 
     group: TableGroup
     branch_key: str

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def report(repository: Repository, group: TableGroup, verdict: Verdict, commit: str) -> None:
-    """Report the checks of a good verdict on the commit that it was taken about.
+    """Report the checks of a good verdict to the repository, for the commit of the verdict.
 
     If the group requires its checks, those of unchanged tables are reported too: their content is published already.
 

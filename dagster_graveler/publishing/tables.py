@@ -1,4 +1,4 @@
-"""Tables of a group, as they are declared: their paths and blocking checks, and what is refused."""
+"""Tables of a group, as they are declared: their paths, their blocking checks, and the rules for them."""
 
 from collections.abc import Iterable, Sequence
 
@@ -22,7 +22,8 @@ def checked_tables(
         key: Key of the published branch.
 
     Raises:
-        DagsterInvalidDefinitionError: There is no table, or a check belongs to none, or tables lie in one another.
+        DagsterInvalidDefinitionError: There is no table, a check belongs to no table of the group, or the path of a
+            table lies in that of another one.
     """
     if not tables:
         raise dg.DagsterInvalidDefinitionError(f"{key.to_user_string()}: tables must not be empty")

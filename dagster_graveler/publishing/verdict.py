@@ -1,4 +1,4 @@
-"""Verdict: the decision if the commit of a branch may be published, taken from the evidence in Dagster's event log."""
+"""Verdict: the decision if the commit of a branch may be published, based on the evidence in Dagster's event log."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def judge(at: Snapshot, group: TableGroup, evidence: Evidence, changes: Changes)
     """Decide if the content of a ref may be published.
 
     Args:
-        at: The content: a commit, or a branch with what is staged on it.
+        at: The content: a commit, or a branch with its staged changes.
         group: Tables and checks of the publication.
         evidence: Writes and checks on the branch.
         changes: Tables and paths that the publication would change.

@@ -49,8 +49,8 @@ def written(at: Snapshot, table: str, replaced: Sequence[str] = ()) -> dict[str,
 def content_digest(at: Snapshot, table: str) -> str:
     """Return a digest of the paths and identities of a table's entries.
 
-    Staged and committed entries give the same digest, however the listing is divided into batches: keys, their lengths
-    and identities are hashed as three streams.
+    Staged and committed entries give the same digest. The digest does not depend on the batches of the listing, because
+    keys, their lengths and identities are hashed as three streams.
 
     Args:
         at: The state to read.

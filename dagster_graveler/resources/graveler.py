@@ -73,8 +73,8 @@ class GravelerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         return {"store": self.url, "repository": repository, **shown, **storage}
 
     def report(self, say: Callable[[str], None], flow: str) -> Report:
-        """Return a report that passes the decisions and the progress of a flow to `say`: where its work runs, and how
-        far it is.
+        """Return a report that passes the decisions and the progress of a flow to `say`: the place where its work runs,
+        and the work that is done.
         """
         return self._report.begin(say, flow)
 

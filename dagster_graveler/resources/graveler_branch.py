@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from graveler_core.facade.snapshot import Snapshot
 
 _CREATION_POLL = 0.05
-"""Seconds between two looks at a repository that another process is creating."""
+"""Seconds between two attempts to open a repository that another process is creating."""
 _RUN_DIGITS = 13
 """Digits of the run id in a branch name: 48 bits and one hyphen."""
 _BACKFILL_TAG = "dagster/backfill"
@@ -140,8 +140,9 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
     def measured(self, path: str) -> dict[str, Any]:
         """Return metadata for the result of an asset check: the branch that the run reads, and a digest of the table.
 
-        Checks that are given to `write_audit_publish` have them without a call. The digest equals `graveler/content`
-        of the materialization that was checked. It is left out if the run has no branch and reads the published one.
+        The results of checks that are given to `write_audit_publish` have these metadata already. The digest equals
+        `graveler/content` of the materialization that was checked. It is left out if the run has no branch and reads
+        the published one.
 
         Args:
             path: Path of the table in the repository.
@@ -150,7 +151,7 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         return {BRANCH: at.ref, **({} if at.ref == self.into else {CONTENT: content_digest(at, path)})}
 
     def exists(self) -> bool:
-        """Return true if the branch of the run exists. From then on the tags of the run name it."""
+        """Return true if the branch of the run exists. If it does, the tags of the run are made to name it."""
         choice = self.choice()
         found = self._find(self.name)
         if found is None or (choice is not None and choice.uid not in ("", str(found.record().uid))):
@@ -195,7 +196,7 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         self._marked = True
 
     def _refuse_lost_branch(self) -> None:
-        """Refuse to begin a branch anew in the middle of a publication: earlier steps wrote on the one that is gone."""
+        """Refuse to create a new branch if earlier steps of the publication wrote on a branch that is deleted."""
         from graveler_core.errors import Kind, NotFound
 
         choice = self.choice()
@@ -262,8 +263,8 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
 
 
 def _slug(text: str) -> str:
-    """Return text in the characters of branch names. A text that had to be changed gets a hash, so that it stays
-    different from others.
+    """Return text in the characters of branch names. A text that had to be changed gets a hash, so that different texts
+    have different results.
     """
     slug = re.sub(r"[^A-Za-z0-9_-]+", "-", text)
     return slug if slug == text else f"{slug}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"

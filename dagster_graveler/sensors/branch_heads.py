@@ -68,7 +68,7 @@ def make_branch_heads_sensor(  # noqa: PLR0913 - one call, most of it optional
         repository: Name of the repository. A repository that does not exist has no branches.
         published: Assets of branches that runs materialize, by branch name.
         show: Function that returns metadata to show of a published branch, as for `write_audit_publish`. If it
-            fails, the report says so, and is complete otherwise.
+            fails, the report contains the error instead of these metadata.
         resource_key: Key of a resource with a method `graveler()`.
         interval_seconds: Minimum time between two ticks.
     """
@@ -154,14 +154,14 @@ def _observations(
 def _materialization(
     of: Repository, key: dg.AssetKey, branch: BranchRecord, before: str | None, shown: Mapping[str, Any]
 ) -> dg.AssetMaterialization:
-    """Return the report of a published branch, with the changes since the report before.
+    """Return the report of a published branch, with the changes since the previous report.
 
     Args:
         of: The repository.
         key: Asset of the published branch.
         branch: The branch.
-        before: Commit of the report before.
-        shown: Metadata that the pipeline shows of it.
+        before: Commit of the previous report.
+        shown: Metadata of the function `show`.
     """
     event = _of_head(of, branch)
     metadata = event.pop("metadata")

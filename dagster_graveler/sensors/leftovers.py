@@ -49,7 +49,7 @@ def make_leftovers_sensor(
         job: The cleaning job; started without configuration.
         resource_key: Key of a resource with a method `graveler()`.
         undelete_within: Time for which deleted repositories can be restored; the same as in the job.
-        most: Number of due repositories from which on a run is requested.
+        most: Minimum number of due repositories for which a run is requested.
         interval_seconds: Minimum time between two ticks.
     """
 

@@ -10,7 +10,7 @@ UNDER_WAY = (
     dg.DagsterRunStatus.STARTED,
     dg.DagsterRunStatus.CANCELING,
 )
-"""States of active runs. NOT_STARTED is excluded: the daemon died after such a request, and a new request with the same
-key continues it.
+"""States of active runs. NOT_STARTED is excluded, because the daemon died after it created such a run. A new request
+with the same key continues the run.
 """
 ENDED = (dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED)
