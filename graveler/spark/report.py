@@ -1,5 +1,4 @@
-"""Report for people: the place where work runs, and its progress. A cluster sends its decisions and its progress to it.
-"""
+"""Report for people: the place where work runs, and its progress. A cluster sends its decisions and progress to it."""
 
 from __future__ import annotations
 
