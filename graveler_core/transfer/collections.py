@@ -1,9 +1,9 @@
 """Collections of the repository to which the storage namespace of a restoration belonged.
 
-A dump contains no collection record. The files in the namespace say which commits have expired there
-(`objects.expired_commits`), and which objects were deleted (`objects.condemned`), also after the dump. A restoration
-takes over both, so that reading such content is explained, and its addresses cannot be staged. Addresses are remembered
-as if the objects had been deleted at the time of the restoration.
+A dump contains no collection record. Files in the namespace name the commits that have expired there
+(`objects.expired_commits`), and the objects that were deleted (`objects.condemned`), also after the dump. A restoration
+takes over both, so that a read of such content raises an error that explains the loss, and its addresses cannot be
+staged. Addresses are recorded as if the objects had been deleted at the time of the restoration.
 """
 
 from __future__ import annotations

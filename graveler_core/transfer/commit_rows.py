@@ -39,11 +39,11 @@ class History:
     named_by: str
     """Name of its references in error messages."""
     all: bool
-    """True if commits are dumped too that nothing has reached."""
+    """True if commits that no branch or tag has reached are dumped too."""
 
 
 def of_users(repo: RepositoryRecord, *, all: bool) -> History:
-    """Return the history of users. Without `all`, commits are left out that collections may remove."""
+    """Return the history of users. Without `all`, it leaves out the commits that collections may remove."""
     return History(keys.history(repo), Rows.COMMIT, Rows.LAYOUT, "a branch or tag", all)
 
 

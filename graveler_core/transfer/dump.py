@@ -7,9 +7,9 @@ former heads.
 3. Write the headers that were found, the layouts (one scan), and the runs in the key-value store that they refer to.
 4. Write the erasures and the addresses of erased content (`transfer.erasures`).
 
-All commits are dumped that stay for ever, because their ids may be known: those to which a branch, a tag, a former head
-or a migrated commit leads. Others are dumped too, until a collection has recorded former heads of earlier versions.
-After that, collections remove them (`gc.unreached`).
+Commits that stay for ever are dumped: those to which a branch, a tag, a former head or a migrated commit leads. They
+stay because somebody may know their ids. Other commits are dumped too, until a collection has recorded the former heads
+of earlier versions. After that, collections remove them (`gc.unreached`).
 
 The dump is complete while others write, for the following reason. A commit is written before anything refers to it and
 is not deleted once a reference has reached it, so step 2 finds every commit to which a branch or tag of step 1 leads.
@@ -18,8 +18,8 @@ may be found without its parents. No branch or tag of step 1 leads to it, so it 
 first seen in step 3. A layout is written together with its header, so step 3 finds it. It may be replaced before or
 after that, by one of equal content. The files and runs to which it refers stay: a replacement records what the replaced
 layout referred to, and a sweep counts that as referenced for the grace period, which is at least a day. A dump that
-takes less time therefore finds every run. If a run is missing nevertheless, the dump fails and says if repeating it
-will help.
+takes less time therefore finds every run. If a run is missing nevertheless, the dump fails, and its error tells if a
+repetition can succeed.
 
 The same is true for the files to which layouts refer (nodes, ranges and large runs), which are not in the dump. They
 stay for the grace period after the dump, and longer if the layouts are not replaced and swept. To keep a dump longer,

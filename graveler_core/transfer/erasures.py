@@ -26,11 +26,11 @@ from graveler_core.transfer.format import DumpWriter
 from graveler_core.transfer.format import RowKind as Rows
 
 _RESTORED = "restored"
-"""Round of the marks that files in the namespace stand for."""
+"""Round of the marks that a restoration makes from files in the namespace."""
 
 
 def write_erasures(kv: Store, repo: RepositoryRecord, writer: DumpWriter) -> None:
-    """Write the erasures of a repository, and their marks that count."""
+    """Write the erasures of a repository, and the marks of their rounds."""
     known = erased_contents(kv, repo)
     current = known.current()  # read first, because it is entered as ended before it ends
     found = {} if current is None else {current.value.id: current.value}

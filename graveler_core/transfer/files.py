@@ -1,7 +1,8 @@
 """Storage of dumps: one object at a URI, in any object store.
 
 A dump is collected in a temporary file and stored in one step when it is complete. An incomplete dump is never visible,
-and nothing is overwritten. Memory is bounded, because the file is mapped. It is read in blocks. S3 accepts up to 5 GiB.
+and nothing is overwritten. Memory is bounded: the temporary file is mapped, and a stored dump is read in blocks. S3
+accepts dumps of up to 5 GiB.
 """
 
 from __future__ import annotations

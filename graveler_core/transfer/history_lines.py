@@ -1,4 +1,7 @@
-"""Order in which threads work on the commits of a history: each line of history by one thread, parents first."""
+"""Order in which threads process the commits of a history, parents first.
+
+One thread processes a line of history: a chain of commits, each of which is the only child of the one before it.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from graveler_core.errors import CorruptData, Kind
 
 
 class HistoryLines:
-    """Commits that wait for their parents. Thread-safe. Uses about 500 bytes for each commit.
+    """Commits that wait for their parents. Thread-safe. About 500 bytes of memory for each commit.
 
     Args:
         parents: Parents of each commit. Parents that are not among the commits need no work.

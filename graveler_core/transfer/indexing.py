@@ -54,7 +54,7 @@ class CommitIndexer:
         self.made[foreign.id] = stored.id
         self.waiting[stored.id] = stored
         self.batches.add(foreign.id, stored.id, [*built.writes, *writes])
-        # The next commit may read the runs of this one, so they are not left waiting.
+        # The next commit may read the runs of this one, so they are written now.
         if built.writes and not self.batches.empty:
             self.batches.flush()
         if self.batches.empty:

@@ -60,7 +60,7 @@ def migrated_repository(stores: Stores, name: RepositoryId, digest: str, source:
 class Batches:
     """Commits that are written in batches. Each batch is followed by one record for each of its commits.
 
-    All of a commit with such a record is therefore written.
+    A commit with such a record is therefore written completely.
     """
 
     stores: Stores
@@ -94,7 +94,7 @@ class Batches:
         return not self._named
 
     def flush(self) -> None:
-        """Write what is left."""
+        """Write the commits that wait."""
         self.require()
         for writes in (self._batch, self._named):
             if writes:

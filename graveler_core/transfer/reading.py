@@ -38,7 +38,7 @@ class DumpRow(NamedTuple):
 
 
 def rows(file: DumpFile, progress: Progress = lambda done, total: None) -> Iterator[DumpRow]:
-    """Yield all rows of a dump. The last one is the end, which was compared with the others.
+    """Yield all rows of a dump. The last one is the end record, which was compared with the other rows.
 
     Args:
         file: The dump.

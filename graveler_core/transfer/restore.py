@@ -17,9 +17,9 @@ one is refused in step 2.
 
 Each batch begins by reading the repository record. If it is no longer bare, another restoration of the same dump has
 ended, and this one stops. A layout that was replaced since is therefore not overwritten, except by a batch that was
-already running. This is harmless too: both layouts have equal content, and what the older one refers to stays for the
-grace period of a sweep. A branch or tag that is deleted before step 5 may reappear. An event that is written again
-after it was logged has no effect.
+already running. This is harmless too: both layouts have equal content, and the files and runs to which the older one
+refers stay for the grace period of a sweep. A branch or tag that is deleted before step 5 may reappear. An event that
+is written again after it was logged has no effect.
 
 A branch keeps its uid and its past, by which the log identifies it. Its staging token is new, so its record differs
 from every earlier record of a branch.
@@ -92,7 +92,7 @@ def restore(stores: Stores, repo: RepositoryId, uri: str, *, progress: Progress 
     """Restore a dump into a bare repository. Afterwards it is no longer bare. A repetition completes an interrupted
     run.
 
-    Memory holds what `verify` states, and one batch.
+    Memory use is that of `verify`, and one batch.
 
     Args:
         stores: The stores.

@@ -21,9 +21,9 @@ from graveler_core.transfer.lakefs.references import RefsManifest, parse_manifes
 
 TIMEOUT_SECONDS: Final = 60.0
 WAIT_SECONDS: Final = 0.5
-"""Time between two looks at a dump in progress."""
+"""Time between two requests for the state of a dump in progress."""
 DUMP_SECONDS: Final = 3_600
-"""Maximum time for which a dump is waited for."""
+"""Maximum time to wait for a dump."""
 PAGE: Final = 1_000
 MAX_ANSWER_BYTES: Final = 64 << 20
 _ROOT: Final = "/api/v1"
@@ -106,7 +106,7 @@ class LakefsApi:
                 raise self._unexpected(e) from e
 
     def stat(self, ref: str, path: str) -> Mapping[str, Any] | None:
-        """Return what the server says of an object, or `None` if it does not exist."""
+        """Return the server's description of an object, or `None` if it does not exist."""
         where = f"/refs/{quote(ref, safe='')}/objects/stat"
         status, text = self._exchange("GET", where, {"path": path, "user_metadata": "true"})
         if status == http.client.NOT_FOUND:

@@ -2,7 +2,7 @@
 
 Each commit is built on the index of its first parent, from the entries in which the metaranges of both differ. Ranges
 that both share are not read. The id of a commit covers values that only graveler computes, so it is new; the id in
-lakeFS is in its metadata. Everything else depends on lakeFS and on the location of its objects only, so a repetition
+lakeFS is in its metadata. All these values depend only on lakeFS and on the location of its objects, so a repetition
 gives the same ids.
 
 lakeFS and graveler compare entries without address and time. A commit of lakeFS may nevertheless change only these.
@@ -80,7 +80,7 @@ class CommitWriter:
         self.made[commit.id] = stored.id
         self._waiting[stored.id] = stored
         self.batches.add(commit.id, stored.id, [*made.writes, *writes])
-        # The next commit may read the runs of this one, so they are not left waiting.
+        # The next commit may read the runs of this one, so they are written now.
         if made.writes:
             self.batches.flush()
         if self.batches.empty:

@@ -16,7 +16,7 @@ from graveler_core.transfer.broken_values import BrokenValueError
 from graveler_core.transfer.lakefs.messages import EntryMessage
 
 BY_PREFIX, RELATIVE, FULL = 0, 1, 2
-"""Types of addresses. The first one is of entries older than the others, which are full if they have a scheme."""
+"""Types of addresses. `BY_PREFIX` is that of old entries, whose addresses are full if they have a scheme."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _GIVEN: Final = ("key", "address", "address_type", "size", "checksum", "mtime", "content_type", "metadata")
 _SCHEMA: Final = pa.schema(

@@ -15,7 +15,7 @@ from graveler_core.transfer.lakefs.plan import ReferenceFlows
 from graveler_core.transfer.lakefs.report import MigratedReferences
 
 _LEFT_ALONE = (Conflict, DirtyBranch, NotUnique, PermissionDenied)
-"""Errors because of which a branch or tag is left alone."""
+"""Errors after which a branch or tag is left as it is."""
 N = TypeVar("N", BranchId, TagId)
 
 

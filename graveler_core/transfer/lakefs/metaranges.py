@@ -112,7 +112,7 @@ class LakefsMetaranges:
     def changes(self, before: str, after: str) -> Iterator[Change]:
         """Yield the entries in which two metaranges differ, in the order of the keys. Ranges in both are not read.
 
-        Entries differ if any byte differs, also if lakeFS takes them for equal because it does not compare addresses.
+        Entries differ if any byte differs, even if lakeFS, which does not compare addresses, treats them as equal.
         """
         left, right = self.ranges(before), self.ranges(after)
         shared = {each.id for each in left} & {each.id for each in right}

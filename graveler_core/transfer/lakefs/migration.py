@@ -1,4 +1,4 @@
-"""Migration of one repository of lakeFS. A repetition brings only what is new.
+"""Migration of one repository of lakeFS. A repetition migrates only what is new.
 
 1. Read the references of lakeFS, and order its commits. 2. Find the repository in the store. A new one, or one whose
 migration was interrupted, is in the state `initial`, so nobody sees it (`engine.repositories.migration`). An active one
@@ -7,12 +7,12 @@ a record of its id in lakeFS (`commits`). 4. A new repository gets its branches 
 active one, the flows for users create and move branches and tags, one by one, each ✓ (`following`). 5. On request,
 stage the uncommitted changes, branch by branch, each ✓.
 
-Nothing of lakeFS is changed, and no object is copied: entries refer to the objects where they are. lakeFS goes on
-working. The storage namespace of the repository must be apart from that of lakeFS, so that neither deletes what the
-other one wrote.
+Nothing of lakeFS is changed, and no object is copied: entries refer to the objects where they are. lakeFS can still be
+used. The storage namespace of the repository must not overlap that of lakeFS, so that neither of them deletes files of
+the other.
 
-A branch follows lakeFS as long as it has nothing of its own: its head is a commit of lakeFS, and nothing is
-uncommitted. Otherwise it is left alone and reported. Names that no longer exist in lakeFS are left alone too.
+A branch follows lakeFS as long as it has no changes of its own: its head is a commit of lakeFS, and nothing is
+uncommitted. Otherwise it is left as it is, and reported. Names that no longer exist in lakeFS are kept too.
 
 A crash in step 3 leaves commits that no branch reaches. They are complete, and the next run finds their records. A run
 that finds a commit without its record writes it again, with the same id.
@@ -57,7 +57,7 @@ def migrate_lakefs(
     flows: LakefsFlows,
     progress: Progress = lambda more: None,
 ) -> LakefsMigrated:
-    """Migrate a repository of lakeFS, or bring what is new since the last run.
+    """Migrate a repository of lakeFS, or what is new since the last run.
 
     Memory holds about 1,500 bytes for each commit, and the entries of some ranges (`metaranges`).
 
@@ -69,7 +69,7 @@ def migrate_lakefs(
         progress: Called with the number of commits written since the last call.
 
     Returns:
-        What was done.
+        The result of the run.
 
     Raises:
         InvalidInput: The storage namespace overlaps that of lakeFS, or the default branch is unknown.

@@ -68,7 +68,7 @@ def parse_manifest(text: bytes, name: str) -> RefsManifest:
     """Parse the document that a dump of references prints.
 
     Raises:
-        InvalidInput: It is not one.
+        InvalidInput: The text is no such document.
     """
     try:
         said = json.loads(text)
@@ -95,7 +95,7 @@ def read_references(metaranges: LakefsMetaranges, manifest: RefsManifest) -> Lak
 
 
 def default_branch(references: LakefsReferences, wanted: str | None) -> BranchId:
-    """Return the default branch. A dump does not say which it is, so it is requested or has a usual name.
+    """Return the default branch. A dump does not name it, so it is the requested one, or one with a usual name.
 
     Raises:
         InvalidInput: There is no such branch, or none of the usual names.

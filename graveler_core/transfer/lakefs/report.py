@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class MigratedReferences:
-    """Names of branches or tags, by what a migration did with them."""
+    """Names of branches or tags, by the action of a migration."""
 
     created: tuple[str, ...] = ()
     moved: tuple[str, ...] = ()
     """They named an earlier commit of lakeFS."""
     unchanged: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
-    """They have commits or uncommitted changes of their own, or are protected, and were left alone although lakeFS has
-    moved them.
+    """They have commits or uncommitted changes of their own, or are protected. They were left as they are, although
+    lakeFS has moved them.
     """
 
 

@@ -9,7 +9,7 @@ sum of a hash of each, so it does not depend on order, and can be added up:
 The two sides share no code that reads a tree. The commits to which branches and tags refer are also compared entry by
 entry, as two sorted streams, and so is a commit whose digest differs, to name a path.
 
-lakeFS goes on working, so what it has got since the last run appears as missing.
+lakeFS may still be in use. Commits and references that it has got since the last run appear as missing.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ def ordered(parents: Parents, known: Collection[str], broken: Callable[[str, str
 
     Args:
         parents: Parents of each commit that is not broken.
-        known: Ids of broken commits. They and their descendants are left out.
+        known: Ids of all commits, including broken ones. Descendants of broken commits are left out.
         broken: Called for each other commit without a place in the order, with the reason. It is left out.
     """
     waits = {id: len(set(named)) for id, named in parents.items()}

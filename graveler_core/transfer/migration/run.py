@@ -100,7 +100,7 @@ def migrate(
 ) -> Migrated:
     """Migrate repositories. A repetition completes an interrupted migration, and does not change complete ones.
 
-    Memory holds what `check` states, for one repository at a time, and a page of staged records.
+    Memory use is that of `check` for one repository at a time, and a page of staged records.
 
     Args:
         stores: The stores.

@@ -163,7 +163,7 @@ class SourceSnapshot:
 
 @contextmanager
 def open_source(url: str) -> Iterator[SourceDatabase]:
-    """The database of `postgresql://user:password@host:port/database` or `sqlite:///path`.
+    """Open the database of `postgresql://user:password@host:port/database` or `sqlite:///path`.
 
     Raises:
         InvalidInput: (`InvalidUrl`) The URL has another scheme.

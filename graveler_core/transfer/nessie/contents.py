@@ -126,7 +126,7 @@ def delete_operation(entry: Entry) -> Any:
 
 
 def is_moved(before: Entry, after: Entry) -> bool:
-    """Return true if an entry replaces one of the other kind, whose removal an export must name, too."""
+    """Return true if an entry replaces one of the other kind. An export must then contain the removal of that one."""
     return _is_content(before) != _is_content(after)
 
 

@@ -69,7 +69,7 @@ class NessieExport:
     """Ids of the commits, parents before children."""
 
     def broken(self, why: object) -> Exception:
-        """Return the error for something in the export that is damaged or cannot be taken over."""
+        """Return the error for a part of the export that is damaged or cannot be imported."""
         return broken_export(self.uri, str(why))
 
     def default(self, wanted: str | None) -> BranchId:

@@ -111,7 +111,7 @@ class ArchiveFiles:
 
 
 def broken_export(uri: str, why: str) -> CorruptData:
-    """Return the error for an export that is damaged or cannot be taken over."""
+    """Return the error for an export that is damaged or cannot be imported."""
     return CorruptData(f"export of Nessie {uri}: {why}", kind=Kind.CorruptDump, uri=uri)
 
 

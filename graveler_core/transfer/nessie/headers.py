@@ -1,8 +1,8 @@
 """Headers of Nessie's commits, and the committer and metadata of graveler's.
 
-A header may have several values, metadata one text for each key. The first value becomes the text, and `MANY` lists all
-values of such headers. The time of a commit is its date; Nessie also has it as a header, which is left out if it says
-the same.
+A header may have several values, but metadata have one text for each key. The first value becomes the text, and `MANY`
+lists all values of headers with several. Nessie also keeps the date of a commit as a header, which is left out if it is
+the same time.
 """
 
 from __future__ import annotations

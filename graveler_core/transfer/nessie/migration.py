@@ -10,8 +10,8 @@ The id of a commit covers values that only graveler computes, so it is new; the 
 repetition gives the same ids.
 
 An incomplete import computes neither indexes nor ids. Step 3 writes each commit as a record with its operations, by its
-id in Nessie, which also the branches and tags name. Step 5 makes the repository incomplete ✓. Its completion
-(`transfer.completion`) needs the export no more.
+id in Nessie. The branches and tags refer to commits by these ids, too. Step 5 makes the repository incomplete ✓. Its
+completion (`transfer.completion`) does not need the export.
 """
 
 from __future__ import annotations
@@ -70,14 +70,14 @@ def migrate_nessie(
         progress: Called with the number of commits written since the last call.
 
     Returns:
-        What was done.
+        The result of the import.
 
     Raises:
         InvalidInput: The URI or a name is invalid, or the default branch is unknown.
         NotFound: There is no export.
         NotUnique: The repository exists, and was not imported from this export (`RepositoryExists`).
         CorruptData: The export is damaged, or has something that graveler cannot keep.
-        Conflict: An earlier run has left the repository incomplete, and this one is not to (`RepositoryIncomplete`).
+        Conflict: An earlier run has left the repository incomplete, and this one must not (`RepositoryIncomplete`).
         Unavailable: A store or the local disk cannot be used.
     """
     with open_export(stores.blobs, uri) as export:

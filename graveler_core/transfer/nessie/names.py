@@ -1,4 +1,4 @@
-"""Names of branches and tags in Nessie, and in graveler, which allows fewer."""
+"""Names of branches and tags in Nessie, and in graveler, which allows fewer names."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Every commit is compared: its header, the number and digest of its changes, and the entries at the paths that its
 operations name. A commit that has the right entries at these paths, and differs from its first parent at no other path,
-has the right content if its parent has. By induction, all commits have.
+has the right content if its parent has the right content. By induction, all commits have the right content.
 """
 
 from __future__ import annotations

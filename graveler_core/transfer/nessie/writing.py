@@ -1,8 +1,8 @@
 """Export of a repository in Nessie's format, version 2: an archive, or a directory.
 
 1. Read branches and tags. 2. Find the commits that they reach. 3. Write the commits, parents before children, with the
-changes against the first parent as operations. 4. Write heads, references and description, and at last the description
-of the export, without which there is none.
+changes against the first parent as operations. 4. Write heads, references and the description of the repository, and at
+last the description of the export. Files without it are no export.
 
 A commit that was imported has its id in Nessie, others have that of graveler. Staged changes are not exported. The
 export is complete while others write, because commits that a branch or tag has reached are never changed or deleted.
@@ -56,7 +56,7 @@ from graveler_core.transfer.nessie.report import NessieExported
 
 VERSION = 2
 FILE_BYTES = 4 << 20
-"""Size of a file of commits or references from which on the next one begins."""
+"""Size of a file of commits or references at which the next file begins."""
 COMMITS_AT_ONCE = 250
 """Number of commits that are read in one round trip."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -116,7 +116,7 @@ class _Sequence:
             self.finish()
 
     def finish(self) -> None:
-        """Write what is left."""
+        """Write the messages that wait."""
         if self._held:
             self.names.append(f"{self.prefix}-{len(self.names) + 1:08d}")
             self.files.add(self.names[-1], b"".join(self._held))
@@ -260,7 +260,7 @@ class _Writing:
 
 
 def _merged(header: Commit, names: Mapping[CommitId, str]) -> list[bytes]:
-    """Return the ids of the further parents, also of those that an import has not found."""
+    """Return the ids of the further parents, including those that an import has not found."""
     found = [bytes.fromhex(names[parent]) for parent in header.parents[1:]]
     missing = header.metadata.get(MISSING, "").split()
     return [*found, *(bytes.fromhex(id) for id in missing if _is_id(id))]
