@@ -77,7 +77,7 @@ def required(session: Session, uri: RepositoryUri = HERE) -> None:
 
 
 def check_rule_document(rule: CheckRule) -> Document:
-    """`type` ("required checks"), `pattern`, `checks`."""
+    """Return the document of a rule: `type` ("required checks"), `pattern`, `checks`."""
     pattern, checks = rule
     return {"type": "required checks", "pattern": pattern, "checks": list(checks)}
 

@@ -52,8 +52,7 @@ def restorable(entry: DeletedRepository) -> bool:
 
 def deleted_document(entry: DeletedRepository) -> Document:
     """Return the document of a deleted repository: `type` ("deleted"), `id`, `uid`, `state` ("deleted", "purging",
-    "restoring"), `since`, `restorable`,
-    `storage_namespace`."""
+    "restoring"), `since`, `restorable`, `storage_namespace`."""
     return {
         "type": "deleted",
         "id": entry.repository.id,
@@ -98,7 +97,7 @@ def deleted_now(session: Session, name: str) -> str:
 
 
 def emptied(session: Session, name: str, uid: str, *, alone: bool) -> Cleaned:
-    """Remove the data of a deleted repository permanently, as soon as no process can write to it any more.
+    """Remove the data of a deleted repository permanently, as soon as no process can still write to it.
 
     Args:
         alone: Assert that no process uses the repository, so that there is no need to wait.

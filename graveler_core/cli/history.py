@@ -102,7 +102,7 @@ def show(
 
 
 def _shown(commit: LogEntry) -> Iterator[str]:
-    """Yield what `show` says of a commit, for people."""
+    """Yield the lines about a commit that `show` writes for people."""
     yield f"commit {commit.id}"
     for parent in commit.parents:
         yield f"parent {parent}"

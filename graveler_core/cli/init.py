@@ -128,7 +128,7 @@ def _without_secret(url: str) -> tuple[str | None, bool]:
 def _tell_again(
     session: Session, there: Configuration, name: str | None, made_with: tuple[str | None, str], *, adopt: bool
 ) -> None:
-    """Say that the directory has a default repository. It must be the one that is wanted.
+    """Say that the directory has a default repository, which must be the requested one.
 
     A repository that was deleted meanwhile is created again. If it can still be restored, the error says so.
     """

@@ -206,7 +206,7 @@ def commit(
 
 @contextmanager
 def _conflicts_listed(session: Session) -> Iterator[None]:
-    """List the files because of which a command is refused."""
+    """List the conflicting files of a command that is refused because of them."""
     try:
         yield
     except Conflict as e:

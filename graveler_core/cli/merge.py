@@ -135,7 +135,7 @@ def _rehearse(session: Session, source: Uri, destination: Uri, rules: dict[str, 
 
 @contextmanager
 def _chosen_words() -> Iterator[None]:
-    """Suppress the warning about the former meaning of `squash`, which names the parameter: `_SQUASH` names the
+    """Suppress the warning about the former meaning of `squash`. It names the parameter, but `_SQUASH` names the
     option."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)

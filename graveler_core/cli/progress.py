@@ -95,7 +95,7 @@ class Progress:
             self._bar.update(self._task, completed=done, total=total or None)
 
     def expect(self, remaining: int) -> None:
-        """Set the total to what is done and the amount that remains."""
+        """Set the total to the amount of work done plus the amount that remains."""
         self.reach(self.done, self.done + remaining)
 
     def _show(self) -> None:

@@ -141,7 +141,8 @@ def file_upload(source: Path, path: str) -> FileUpload:
 def directory_uploads(source: Path, path: str) -> list[FileUpload]:
     """Return the uploads of all regular files below a directory, sorted. All names are checked before any upload.
 
-    Directories named `.graveler` are left out. What else is left out is named on standard error.
+    Directories named `.graveler` are left out. Links to directories and special files are left out too, and named on
+    standard error.
     """
     if not source.is_dir():
         raise InvalidInput(f"directory {str(source)!r}: must be an existing directory when -r is given")

@@ -69,7 +69,7 @@ class Session:
         return Settings()
 
     def ignore_configuration(self) -> None:
-        """Use the environment and defaults, and no configuration file. To be called before the store is opened."""
+        """Use the environment and defaults, and no configuration file. Call this before the store is opened."""
         from graveler_core.settings import EnvironmentSettings
 
         self.settings = EnvironmentSettings()
@@ -269,7 +269,7 @@ def _is_uri(parameter: inspect.Parameter) -> bool:
 
 @contextmanager
 def _short_uris_named(session: Session) -> Iterator[None]:
-    """Add to an error about something that does not exist what a short URI means."""
+    """Add the full forms of short URIs to an error about something that does not exist."""
     try:
         yield
     except NotFound as error:

@@ -149,7 +149,7 @@ BRANCHES: View[BranchRecord] = View(
 
 
 def target_of_tag(tag: Tag) -> str:
-    """Return what a tag names, in a few words."""
+    """Return the target of a tag, in a few words."""
     if tag.tagged is not None:
         return f"tag {tag.tagged.id}"
     return f"tree {tag.tree[:SHORT_ID]}" if tag.tree else f"commit {tag.commit_id[:SHORT_ID]}"
