@@ -20,7 +20,7 @@ RAW_MONTH = "date_format(make_date(year, month, 1), 'yyyy-MM')"
 DATED_MONTH = "date_format(flight_date, 'yyyy-MM')"
 """SQL expression for the month of a cleaned or daily row."""
 DELAYED_FROM_MINUTES = 15
-"""Delay in minutes from which on a departure counts as delayed (the A15 convention of the airlines)."""
+"""Minimum delay in minutes of a departure that counts as delayed (the A15 convention of the airlines)."""
 
 
 def of_months(flights: DataFrame, months: Sequence[str]) -> DataFrame:

@@ -69,8 +69,8 @@ class Demo:
 
 
 def publications(demo: Demo) -> list[JobRequest]:
-    """Return what this call publishes: the months that `main` lacks, the last of them separately; otherwise a later
-    edition.
+    """Return the publications of this call: the months that `main` lacks, the last of them separately. If it lacks
+    none, return a later edition of one month.
     """
     from orchestration.assets.flights import DIRECTORIES
 

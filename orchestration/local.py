@@ -64,7 +64,7 @@ class Installation:
         """Create the directories, and set the environment of this process and its children.
 
         Args:
-            spark_from: Number of rows from which on work runs on Spark.
+            spark_from: Minimum number of rows for which work runs on Spark.
         """
         self.dagster_home.mkdir(parents=True, exist_ok=True)
         self.incoming.mkdir(exist_ok=True)

@@ -1,7 +1,7 @@
 """Publication of the flights tables: branch `main` of repository `flights` as an asset, and the job `flights_pipeline`.
 
-The data version of the asset is the head commit. Assets that depend on it, in this code location or another, become
-stale when something new is published.
+The data version of the asset is the head commit. Assets that depend on it, in this code location or another one, become
+stale when another commit is published.
 """
 
 from __future__ import annotations

@@ -54,9 +54,9 @@ def serve(program: list[str]) -> int:
 
 
 def fail_interrupted_runs(instance: dg.DagsterInstance) -> None:
-    """Mark runs as failed whose processes ended together with an earlier UI. They would block the queue.
+    """Mark runs as failed if their processes ended together with an earlier UI. Otherwise they would block the queue.
 
-    Runs of the demo are left alone: it may be at work in a process of its own.
+    Runs of the demo are not marked, because the demo may be running in a process of its own.
 
     Args:
         instance: The instance of the installation, which no other UI uses.
