@@ -31,7 +31,7 @@ _EXTRAS: Final = {
 }
 """Extras that install the dependencies of a backend, by scheme."""
 _BUCKETS: Final = ("s3", "gs", "az")
-"""Schemes of backends that use object stores, and so have their options."""
+"""Schemes of backends that use object stores, and therefore accept their options."""
 
 
 def open_store(url: str, storage_options: Mapping[str, str] | None = None) -> Store:
@@ -67,8 +67,8 @@ def open_store(url: str, storage_options: Mapping[str, str] | None = None) -> St
 def _backend(scheme: str) -> EntryPoint:
     """Return the entry point of a scheme.
 
-    A search reads the metadata of every installed distribution, so what it found is kept. A miss is not: the
-    distribution may be installed later.
+    A search reads the metadata of every installed distribution, so its result is kept. A failed search is not kept,
+    because the distribution may be installed later.
 
     Raises:
         LookupError: No distribution registers the scheme.

@@ -1,4 +1,6 @@
-"""Interface of key-value stores: small values under (partition, key), with compare-and-swap. All of them are bytes.
+"""Interface of key-value stores: small values under (partition, key), with compare-and-swap.
+
+Partitions, keys and values are bytes.
 
 All mutable data of graveler is in such a store: records, staged entries, counters. The meaning of keys and values is
 defined by the layers above (`graveler_core.records`). Backends are in `graveler_core.kv.backends`.

@@ -1,4 +1,4 @@
-"""Clocks of servers, as their answers tell them."""
+"""Clocks of servers, according to their answers."""
 
 from __future__ import annotations
 

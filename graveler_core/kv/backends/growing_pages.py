@@ -8,7 +8,7 @@ from typing import Final
 from graveler_core.kv.paging import PAGE_BYTES, KeyBounds, RowPage
 
 FIRST_ROWS: Final = 40
-"""Number of rows of the first request of a page. Of the largest rows, they are about as large as a page."""
+"""Number of rows of the first request of a page. This number of the largest rows is about as large as a page."""
 _GROWTH: Final = 4
 """Factor by which the next request of a page may be larger."""
 

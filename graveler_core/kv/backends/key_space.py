@@ -1,7 +1,7 @@
 """Names of rows in a database with one ordered key space.
 
 The name of a row is a root, the length of the partition in two bytes (big-endian), the partition, and the key. So the
-rows of a partition stand together, in the order of their keys, and no partition runs into another one.
+rows of a partition are adjacent, in the order of their keys, and no partition runs into another one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Queues of the writers of a partition, which all stores of a process share.
 
-For databases in which writes of one partition disturb each other, although they are of different rows: those that come
-at the same time make each other fail, until they are given up. Writers of other processes still come at the same time.
+They are for databases in which concurrent writes of one partition make each other fail, even if they write different
+rows. Writers of other processes are still concurrent.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _QUEUES: Final = 1_024
 
 
 class PartitionQueues:
-    """The queues of a process. A thread must be in one of them at most, so that no two threads wait for each other."""
+    """The queues of a process. A thread must be in at most one of them, so that no two threads wait for each other."""
 
     def __init__(self) -> None:
         self._locks = [Lock() for _ in range(_QUEUES)]

@@ -12,7 +12,7 @@ from graveler_core.errors import InvalidInput, Kind
 from graveler_core.telemetry.secrets import without_password
 
 Options = Mapping[str, Callable[[str], Any]]
-"""Function of each option that a URL may have. It converts the text, or raises `ValueError` with what it must be."""
+"""A function for each option that a URL may have. It converts the text, or raises `ValueError` with the valid form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def parse_server_url(url: str, example: str, options: Options) -> ServerURL:
 
     Args:
         url: The URL.
-        example: How to write such a URL, for messages.
+        example: Example of such a URL, for messages.
         options: The options that it may have.
 
     Raises:
@@ -75,7 +75,7 @@ def invalid_url(shown: str, why: str, example: str) -> InvalidInput:
     Args:
         shown: URL without secrets.
         why: The rule that it breaks.
-        example: How to write such a URL.
+        example: Example of such a URL.
     """
     return InvalidInput(f"{shown!r} is not a valid URL: {why}; write {example}", kind=Kind.InvalidUrl, url=shown)
 

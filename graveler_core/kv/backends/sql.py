@@ -140,7 +140,8 @@ def split_points_by_steps(rows: int, pieces: int, step: Callable[[bytes, int], l
     Args:
         rows: Number of rows of the partition.
         pieces: Number of key ranges.
-        step: Function of a key and a number of rows that returns the key so many rows after the first one, if any.
+        step: Function of a key and a number of rows. It returns the key that is this number of rows after the first
+            key, or nothing if there is none.
     """
     points: list[bytes] = []
     before = 0

@@ -21,7 +21,7 @@ def query_options(url: str, known: Collection[str] | None = None) -> dict[str, s
 
     Args:
         url: The URL.
-        known: Names of the options that the store has. `None` if it is not this function that checks them.
+        known: Names of the options that the store has. `None` if this function does not check them.
 
     Raises:
         InvalidInput: Kind InvalidUrl: an option is unknown, repeated or without a value.

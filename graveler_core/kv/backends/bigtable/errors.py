@@ -1,7 +1,7 @@
 """Conversion of the errors of Bigtable to errors of graveler, by the gRPC code of the answer.
 
-The store sends each write once. The outcome of a write is unknown after every code that does not say that the service
-has refused it, unless gRPC says that there was no connection.
+The store sends each write once. After a code that means a refusal, or without a connection, nothing was written. After
+every other code, the outcome of a write is unknown.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _NOT_SENT: Final = (
     "DNS resolution failed",
     "Getting metadata from plugin failed",
 )
-"""Parts of the texts of gRPC, with the code UNAVAILABLE, that say that there was no connection or no credentials."""
+"""Parts of messages of gRPC with the code UNAVAILABLE. They mean that there was no connection or no credentials."""
 _BY_NUMBER: Final = {code.value[0]: code for code in StatusCode}
 
 

@@ -3,9 +3,9 @@
 The client is the generated one for the protocol of the service, without its retries. gRPC neither repeats a request by
 itself, nor follows advice of a name server to do so. A read is repeated if its connection fails, a write never.
 
-All requests of a client share a connection. gRPC keeps one over which nothing arrives any more, until the operating
-system gives it up after a quarter of an hour, and it makes one anew after a pause that reaches two minutes. So the
-client is replaced after a request without an answer in time, and after one for which there was no connection.
+All requests of a client share a connection. If nothing arrives over it any more, gRPC keeps it until the operating
+system gives it up after a quarter of an hour. gRPC then waits up to two minutes before it connects again. Therefore,
+the client is replaced after a request without an answer in time, and after one for which there was no connection.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class BigtableRequests:
         Args:
             condition: The filter.
             row: The row.
-            matching: Whether the filter must pass a cell.
+            matching: True if the filter must pass a cell, false if it must pass none.
 
         Returns:
             True if the row was changed.
@@ -135,7 +135,7 @@ class BigtableRequests:
         """Change different rows in one request, which is not atomic.
 
         Raises:
-            OutcomeUnknown: Some of the rows may have been changed. So they may after any other error.
+            OutcomeUnknown: Some of the rows may have been changed. This is also true after any other error.
         """
         backing_off_rows(rows, lambda left: backing_off(lambda: self._mutate_rows(left)))
 

@@ -1,4 +1,4 @@
-"""Rows of Bigtable: the cells of a row of the store, and how they come in an answer.
+"""Rows of Bigtable: the cells of a row of the store, and the form of rows in an answer.
 
 A row of the store is a row of the table with two cells in the family `g`. The cell `v` is the value, and the cell `h`
 its SHA-256 hash, which conditions compare instead of the value. Every write sets both. They have the timestamp 0, so

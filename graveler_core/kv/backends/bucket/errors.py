@@ -1,7 +1,8 @@
 """Conversion of errors of obstore to errors of a key-value store.
 
 The store sends each write once. If no answer arrives, or one that does not say that the service has refused the write,
-the outcome is unknown. So are answers with the status 500 and 503, unless their code says that the service is busy.
+the outcome is unknown. It is also unknown after the status 500 or 503, unless the code of the answer says that the
+service is busy.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def mapped(error: Exception, verb: Verb, where: str) -> GravelerError:
 
 
 def _refusal(error: Exception, verb: Verb, where: str) -> GravelerError | None:
-    """Return the error for an answer that object stores of storage namespaces do not tell from others."""
+    """Return the error for an answer that `translated` does not distinguish from others, or `None`."""
     if error_code(error) in _CONFLICTS:
         return SlowDown(f"cannot {verb.value} {where}: another process writes the same object", store=where)
     if error_code(error) in MISSING_BUCKET:

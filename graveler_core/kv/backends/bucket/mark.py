@@ -31,7 +31,7 @@ def prepare(requests: BucketRequests, names: RowNames, migrations: Migrations = 
 
     Raises:
         Unavailable: Kind NotAGravelerStore: there are objects without the mark. Kind NewerSchema: a newer version of
-            the library created the store. Kind StoreNotDurable: the service does not keep what a store needs.
+            the library created the store. Kind StoreNotDurable: the service does not do what a store needs.
         GravelerError: The service refuses, or cannot be reached.
     """
     mark = requests.read(names.mark)

@@ -84,9 +84,9 @@ class BucketRequests:
                 self._threads.shutdown(wait=False, cancel_futures=True)
 
     def host(self, name: str) -> str | None:
-        """Return the host that gets the requests for an object, or `None` if it cannot be told.
+        """Return the host that gets the requests for an object, or `None` if it is unknown.
 
-        The configuration of obstore does not tell what comes from the environment. A signed URL does.
+        The configuration of obstore does not contain the values from the environment. A signed URL contains the host.
         """
         url = self.signed("GET", name, timedelta(minutes=1))
         return None if url is None else urlsplit(url).hostname

@@ -36,9 +36,9 @@ from graveler_core.kv.backends.url_options import CONNECT_SECONDS
 _T = TypeVar("_T")
 
 _PROTOCOL: Final = 4
-"""Version of the protocol, which Cassandra 4 and 5 and ScyllaDB have. With others, the driver first tries versions."""
+"""Version of the protocol. Cassandra 4, Cassandra 5 and ScyllaDB have it. Without it, the driver tries several ones."""
 _RECONNECT_SECONDS: Final = 1
-"""Time after which the driver tries a node again to which it has lost the connection."""
+"""Time after which the driver connects again to a node to which it has lost the connection."""
 _HEARTBEAT_SECONDS: Final = 10
 """Time after which an idle connection is tested."""
 _READ: Final = "read"

@@ -60,7 +60,8 @@ def described(client: CassandraClient) -> Description:
 def _durability(synced: str | None, replicas: int, *, durable: bool) -> str:
     """Return what an acknowledged write survives.
 
-    `power` is a power failure of all nodes, `replicas` one of fewer than half of the replicas of a row.
+    `power` means a power failure of all nodes. `replicas` means a power failure of fewer than half of the replicas of a
+    row.
     """
     if not durable:
         return "none"

@@ -2,8 +2,8 @@
 
 A partition of the store is one of the table, and a key is a clustering column, which has the order of unsigned bytes.
 Every write is conditional, because Cassandra does not order other writes with conditional ones. A write without a
-condition has one that always holds: the column `never` is null in all rows. How the replicas decide is said in
-`graveler_core.kv.backends.cassandra.client`.
+condition has one that always holds: the column `never` is null in all rows. The module
+`graveler_core.kv.backends.cassandra.client` describes how the replicas decide.
 
 Bulk writes are conditional batches, each for rows of one partition and atomic, so `set_many` as a whole is not atomic.
 `delete_together` is refused, because no batch decides about two partitions.
@@ -26,7 +26,7 @@ from graveler_core.kv.paging import CHUNK_ROWS, KeyBounds, RowPage
 from graveler_core.kv.store import EXISTS, Description, Item, Predicate, Store, Stored, predicate_failed
 
 _PLACES: Final = 100
-"""Number of keys of a read. So many of the largest rows fit into an answer, which has at most 16 MiB."""
+"""Number of keys of a read. This number of the largest rows fits into an answer, which has at most 16 MiB."""
 _ROWS: Final = 100
 """Maximum number of rows of a batch."""
 _BYTES: Final = 40 * 1_024

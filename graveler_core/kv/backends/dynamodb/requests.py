@@ -83,7 +83,7 @@ class Requests:
             self._client.close()
 
     def read(self, operation: str, **request: Any) -> dict[str, Any]:
-        """Send a request that only reads, once more if no answer arrives.
+        """Send a request that only reads. It is sent once more if no answer arrives.
 
         Args:
             operation: Method of the client.
@@ -138,10 +138,10 @@ class Requests:
         self._until_nothing_is_left(write, writes)
 
     def _until_nothing_is_left(self, send: Callable[[Sequence[Any]], Sequence[Any]], left: Sequence[Any]) -> None:
-        """Send a batch, and then what the service has left over.
+        """Send a batch, and then the rest that the service has not processed.
 
-        The service leaves over what exceeds its limits. It makes progress in most answers, so that only answers without
-        progress count as attempts.
+        The service does not process the part that exceeds its limits. It makes progress in most answers, so that only
+        answers without progress count as attempts.
 
         Args:
             send: Function that sends a batch and returns the rest.

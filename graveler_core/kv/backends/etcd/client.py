@@ -120,7 +120,7 @@ class EtcdClient:
                 pool.close()
 
     def read(self, path: str, **body: Any) -> dict[str, Any]:
-        """Send a request that only reads, once more if no answer arrives.
+        """Send a request that only reads. It is sent once more if no answer arrives.
 
         Args:
             path: Path below `/v3/`, such as `kv/range`.

@@ -5,8 +5,8 @@ Commands are sent as they are, by `Database.command`. So no method of the driver
 * A write is acknowledged when most members have written it to their journals. The server waits in the same way if a
   condition does not hold, so the row that it saw is one that most members have.
 * A read has the read concern `linearizable`: after it has read, the primary confirms by a write to most members that
-  it is still the primary. MongoDB promises this for queries that name one document. For a query of several documents
-  the same steps make each document as new as the query, though not all of one moment, which is all that scans need.
+  it is still the primary. MongoDB promises this for queries that name one document. In a query of several documents,
+  the same steps make each document as new as the query. The documents can be of different moments. Scans need no more.
 * A server that stands alone has no other members. It reads its own newest data, with the read concern `local`.
 """
 
@@ -62,7 +62,7 @@ class MongoDBClient:
             self._client.close()
 
     def ask(self, command: Command, database: str | None = None) -> Command:
-        """Send a command that does not read rows, once more if no answer arrives.
+        """Send a command that does not read rows. It is sent once more if no answer arrives.
 
         Args:
             command: The command.
@@ -76,7 +76,7 @@ class MongoDBClient:
         return backing_off(lambda: self._run(command, database))
 
     def read(self, command: Command) -> Command:
-        """Send a command that reads rows, once more if no answer arrives.
+        """Send a command that reads rows. It is sent once more if no answer arrives.
 
         Raises:
             SlowDown: There was no primary, or it was busy.
@@ -110,7 +110,7 @@ class MongoDBClient:
         """Send updates of different rows in one command. Those that the server refuses are sent again, alone.
 
         Raises:
-            OutcomeUnknown: Some of the updates may have been executed. So they may after any other error.
+            OutcomeUnknown: Some of the updates may have been executed. This is also true after any other error.
         """
 
         def send(rows: Sequence[Mapping[str, Any]]) -> Refusals:
@@ -173,10 +173,10 @@ class MongoDBClient:
 
 
 class _SentWrites(CommandListener):
-    """Notes for each thread whether its current command is a write that is being sent.
+    """Listener that records, for each thread, whether its current command is a write that is being sent.
 
-    The driver calls it after it has a connection, and before it sends the first byte. An error without this call means
-    that nothing was sent: no server was found, or its connection or authentication failed.
+    The driver calls `started` after it has a connection, and before it sends the first byte. An error without this call
+    means that nothing was sent: no server was found, or its connection or authentication failed.
     """
 
     def __init__(self) -> None:

@@ -102,7 +102,7 @@ def not_confirmed(answer: Mapping[str, Any], where: str) -> GravelerError:
     """Return the error for a write that was done on the primary, but not confirmed by most members.
 
     Args:
-        answer: What the server says about the write concern.
+        answer: Part of the answer of the server about the write concern.
         where: URL of the store without secrets, for the message.
     """
     return _made(_UNKNOWN, answer.get("code"), _first_line(str(answer.get("errmsg"))), where)

@@ -49,7 +49,7 @@ def prepare(client: MongoDBClient, migrations: Migrations = MIGRATIONS) -> None:
 
 
 def deployment(hello: dict[str, Any]) -> str:
-    """Return what the servers are, by the answer of one of them to `hello`."""
+    """Return the kind of the deployment, according to the answer of a server to `hello`."""
     if hello.get("msg") == "isdbgrid":
         return "sharded"
     return "replica-set" if hello.get("setName") else "standalone"

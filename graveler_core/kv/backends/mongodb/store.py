@@ -1,7 +1,7 @@
 """Store in a collection of MongoDB, for many processes on many hosts.
 
-Each method for one row is one command on one document, which the primary evaluates and executes in one step. What its
-concerns promise is said in `graveler_core.kv.backends.mongodb.client`.
+Each method for one row is one command on one document, which the primary evaluates and executes in one step. The module
+`graveler_core.kv.backends.mongodb.client` describes the guarantees of its concerns.
 
 The `_id` of a document is a string: the bytes of the name as the characters U+0000 to U+00FF. MongoDB compares strings
 by the bytes of their UTF-8 form, which have the same order. It compares binary values by their length first.
@@ -28,7 +28,7 @@ from graveler_core.kv.paging import CHUNK_ROWS, PAGE_BYTES, KeyBounds, RowPage
 from graveler_core.kv.store import EXISTS, Description, Item, Predicate, Store, Stored, predicate_failed
 
 _PLACES: Final = 100
-"""Number of keys of a read. So many of the largest rows fit into an answer, which has at most 16 MiB."""
+"""Number of keys of a read. This number of the largest rows fits into an answer, which has at most 16 MiB."""
 _ROWS: Final = 1_000
 """Maximum number of rows of a command that writes."""
 _BYTES: Final = 4 * 1_024 * 1_024

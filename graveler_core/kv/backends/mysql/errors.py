@@ -43,7 +43,7 @@ _TOO_MANY_TRANSACTIONS: Final = 1637
 _READ_ONLY_SERVER: Final = (1792, 1836, 1874)
 _CORRUPT_INDEX: Final = 1712
 _REFUSED_ACCOUNT: Final = (1698, 1820, 1862, 3118, 4151)
-"""Errors that PyMySQL has no name for. Some of them are of one of the two servers only."""
+"""Errors that PyMySQL has no name for. Some of them exist in only one of the two servers."""
 
 _ERRORS: Final[dict[int, _Rule]] = {
     **dict.fromkeys(

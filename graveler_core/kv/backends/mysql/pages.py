@@ -1,4 +1,4 @@
-"""Pages of a scan in MySQL and MariaDB, which end where their values are large.
+"""Pages of a scan in MySQL and MariaDB, which end when their values are large enough.
 
 The server cannot limit a result by its size without reading the values of all rows that the limit on rows admits. So a
 page is read row by row as it arrives, and ends when it is large enough. The connection is then given up, because the

@@ -8,8 +8,8 @@ The settings do not depend on the defaults of the server:
   compare-and-swap that writes the same value would look like a lost one.
 * On a Galera cluster, each statement waits for the writes of the other nodes (`wsrep_sync_wait`).
 * The server is not read-only, because a replica returns old data.
-* The server ends a session that has said nothing for some minutes, by default after hours. Otherwise a client whose
-  network is gone in the middle of a transaction would keep its locks that long.
+* The server ends a session that has sent nothing for some minutes. By default, it waits for hours. If a client loses
+  its network in the middle of a transaction, its locks would stay for that time.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _OPTIONS: Final[Options] = {
 }
 _EXAMPLE: Final = "mysql://user:password@host:port/database"
 _LOCK_SECONDS: Final = 20
-"""Maximum time to wait for a locked row. It is below the time-out of reads, so that the server answers."""
+"""Maximum time to wait for a locked row. It is below the default time-out of reads, so that the server answers."""
 _IDLE_SECONDS: Final = 120
-"""Time after which the server ends a session that says nothing. The pool opens another one."""
+"""Time after which the server ends a session that sends nothing. The pool opens another one."""
 _SET_UP: Final = (
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
     "SET SESSION sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",

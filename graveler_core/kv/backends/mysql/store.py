@@ -68,7 +68,10 @@ def open_mysql(url: str) -> Store:
 
 
 class MySQLStore(SqlStore):
-    """Store in MySQL or MariaDB. It overrides all methods of `Store`, and `set_many` is atomic."""
+    """Store in MySQL or MariaDB. It overrides all methods except `write_and_swap` and `persists`.
+
+    `set_many` is atomic.
+    """
 
     statements = sql.ROWS
 

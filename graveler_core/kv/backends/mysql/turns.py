@@ -25,7 +25,7 @@ _ROOM: Final = Room(kept=4, more=4, seconds=0)
 _SHARE: Final = 0.9
 """Share of the time-out of reads for which a session waits for a lock at most."""
 _IDLE_SECONDS: Final = 600
-"""Time after which the server ends a session that says nothing. A flow that takes longer loses its turn."""
+"""Time after which the server ends a session that sends nothing. A flow that takes longer loses its turn."""
 _FAILURES: Final = (pymysql.Error, SQLAlchemyError, GravelerError)
 
 

@@ -25,10 +25,10 @@ class PatientConnection(psycopg.Connection[Any]):
     """Maximum time until an answer arrives, in seconds."""
 
     def wait(self, gen: PQGen[_T], *arguments: Any, **options: Any) -> _T:
-        """Wait for the answer to what psycopg has begun.
+        """Wait for the answer to an operation that psycopg has begun.
 
         Raises:
-            psycopg.OperationalError: It did not arrive in time. The connection cannot be used again.
+            psycopg.OperationalError: The answer did not arrive in time. The connection cannot be used again.
         """
         try:
             return super().wait(_limited(gen, self.read_timeout), *arguments, **options)

@@ -72,7 +72,7 @@ def open_postgresql(url: str) -> Store:
 
 
 class PostgreSQLStore(SqlStore):
-    """Store in PostgreSQL. It overrides all methods of `Store`, and `set_many` is atomic."""
+    """Store in PostgreSQL. It overrides all methods of `Store` except `persists`, and `set_many` is atomic."""
 
     statements = sql.ROWS
 

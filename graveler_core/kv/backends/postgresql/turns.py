@@ -1,10 +1,10 @@
 """Turns between the processes that share a PostgreSQL database, as advisory locks.
 
-The server queues the processes in order of arrival, and releases the lock of a session that ends. It asks the machine
-of a silent holder after half a minute whether it is there, by default after two hours. The lock belongs to a
-transaction that does nothing else, so that it also works with a proxy that shares sessions. Turns use at most a few
-sessions. If no session is free, the wait is too long, or an error occurs, the caller goes on without a turn, because
-turns only improve speed and fairness.
+The server queues the processes in order of arrival, and releases the lock of a session that ends. After half a minute
+without data, it sends TCP keepalive probes to the machine of the holder, instead of after two hours, the usual default.
+The lock belongs to a transaction that does nothing else, so that it also works with a proxy that shares sessions. Turns
+use at most a few sessions. If no session is free, the wait is too long, or an error occurs, the caller goes on without
+a turn, because turns only improve speed and fairness.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Pooled connections to a Redis server, and the settings of the server that the guarantees of the store require.
 
-Nothing is repeated by the client: a conditional write that is sent twice would find what it has written itself. A new
+Nothing is repeated by the client: a conditional write that is sent twice would find its own result. A new
 connection to a replica is refused, because a replica returns old data.
 """
 

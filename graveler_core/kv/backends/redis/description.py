@@ -17,7 +17,7 @@ Ask = Callable[..., Any]
 
 
 def settings(ask: Ask) -> dict[str, str]:
-    """Return the settings of the server that matter, or none of them if the service does not tell."""
+    """Return the settings of the server that matter, or nothing if the service does not report them."""
     found: dict[str, str] = {}
     for name in SETTINGS:
         try:

@@ -51,7 +51,7 @@ def open_redis(url: str) -> Store:
 
 
 class RedisStore(PagedStore):
-    """Store in Redis. It overrides all methods of `Store` except `turn`, and `set_many` is atomic."""
+    """Store in Redis. It overrides all methods except `turn` and `persists`, and `set_many` is atomic."""
 
     def __init__(self, target: RedisTarget, connections: RedisConnections) -> None:
         self._shown = target.shown

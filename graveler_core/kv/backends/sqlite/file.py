@@ -67,7 +67,7 @@ class SQLiteFile:
         return connection
 
     def identity(self) -> tuple[int, int] | None:
-        """Return what distinguishes the file from every other one that may get its path, or `None` if it is gone."""
+        """Return the device and inode. They distinguish the file from others with its path. `None` if it is gone."""
         try:
             found = os.stat(self.path)
         except OSError:

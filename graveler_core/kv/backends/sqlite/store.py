@@ -85,7 +85,7 @@ def open_sqlite(url: str) -> Store:
 
 
 class SQLiteStore(SqlStore):
-    """Store in a SQLite file. It overrides all methods of `Store`, and `set_many` is atomic."""
+    """Store in a SQLite file. It overrides all methods of `Store` except `persists`, and `set_many` is atomic."""
 
     statements = _ROWS
 
