@@ -10,7 +10,7 @@ from graveler_core.model.address import Namespace, relative_address
 TEMPORARY = ".graveler-tmp"
 """First segment reserved for unfinished writes of local directories. No object is below it, and listings omit it."""
 MAX_ADDRESS_BYTES = 800
-"""Leaves room for the path of the namespace within the 1,024 bytes of S3 keys."""
+"""Maximum length of an address in UTF-8. It leaves room for the path of the namespace in the 1,024 bytes of S3 keys."""
 MAX_SEGMENT_BYTES = 255
 """Maximum length of file names in common file systems."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -21,7 +21,7 @@ def checked_address(address: str) -> str:
 
     Raises:
         InvalidInput: The address breaks a rule; the message names the rule.
-        LimitExceeded: The address is too long for some store.
+        LimitExceeded: The address is too long for some stores.
     """
     if not isinstance(address, str):
         raise InvalidInput(f"address {address!r}: must be text", address=repr(address))

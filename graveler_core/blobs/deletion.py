@@ -13,7 +13,7 @@ U = TypeVar("U")
 
 
 class Map(Protocol):
-    """Function like `map`, possibly concurrent: the method of an executor."""
+    """Function like `map`. It may be concurrent, like the method of an executor."""
 
     def __call__(self, work: Callable[[T], U], items: Iterable[T], /) -> Iterator[U]: ...
 
@@ -27,11 +27,11 @@ def delete_all(
         blobs: Storage namespace.
         addresses: Addresses of the objects.
         run: Runs the requests.
-        deleted: Called with a number of objects that were deleted, for each request.
+        deleted: Called after each request with the number of objects that it has deleted.
 
     Raises:
-        GravelerError: Objects may still exist. The error is that of the first one; `details["failed"]` has the
-            addresses of its request that failed, if there are several. Other objects may be deleted.
+        GravelerError: Objects may still exist. The error is that of the first one. If its request was for several
+            objects, `details["failed"]` has the addresses of those that failed. Other objects may be deleted.
     """
     work = batches(addresses, blobs.deletes_at_once)
     for batch, failed in zip(work, run(blobs.delete_many, work), strict=True):

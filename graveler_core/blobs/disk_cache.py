@@ -3,7 +3,8 @@
     <directory>/<2 hex digits>/<62>     the hash of the object's URI: checksum of URI and content (16 bytes), content
     <directory>/writing/<uuid>          an incomplete file
 
-A file appears under its name complete. It is used only if its checksum is right; any other file is ignored and deleted.
+A file gets its name only when it is complete. It is used only if its checksum is right. Any other file is ignored and
+deleted.
 When the total size exceeds the limit, the least recently used files are deleted; the modification time of a file is the
 time of its last use. If the directory cannot be read or written, nothing fails and nothing is cached.
 """
@@ -26,8 +27,8 @@ from graveler_core.errors import InvalidInput
 
 DEFAULT_BYTES: Final = 10 << 30
 _SHARE = 8
-"""Divisor of the size limit: one object may use this fraction of it, and the directory is measured after as many new
-bytes.
+"""Divisor of the size limit. One object may use this fraction of the limit. The size of the directory is measured again
+when this fraction of the limit was written.
 """
 _CHECKSUM_BYTES: Final = 16
 _WRITING: Final = "writing"

@@ -120,8 +120,8 @@ def _from_system(error: Exception, verb: Verb, uri: str) -> GravelerError:
 
 
 def _from_text(error: Exception, verb: Verb, uri: str) -> GravelerError:
-    """Convert by the text of the message. obstore distinguishes failed requests only there: status, error code,
-    transport error.
+    """Convert an error by the text of its message. Only the text contains the status, the error code and the transport
+    error of a failed request.
     """
     status = status_of(error)
     transport = _first(_HTTP, str(error))

@@ -68,8 +68,8 @@ class ForeignRemote:
         return found if len(found) > 1 else []
 
     def _directories(self, above: str, most: int) -> list[str]:
-        """Return the first directories directly below one, skipping from key to key. Files are looked at only if they
-        are few. A key in the page that was listed last costs no request.
+        """Return the first directories directly below a directory, skipping from key to key. At most `most` files and
+        directories are looked at. A key in the last listed page needs no request.
         """
         found: list[str] = []
         page: list[BlobInfo] = []

@@ -1,12 +1,12 @@
-"""Inventories: files that list the objects of a bucket, as S3 Inventory writes them. Another way to list objects.
+"""Inventories: files that list the objects of a bucket, as S3 Inventory writes them. They replace a listing.
 
 Listing a billion objects takes days, and reading their inventory takes minutes. The inventory shows an earlier state:
 objects that were written since are missing, and objects that were removed since are still listed.
 
-An inventory is Parquet files, or a manifest (`manifest.json`) that names Parquet or CSV files. CSV files have no head,
-the manifest tells their columns, and their keys are URL-encoded. S3 writes the manifest to a directory of its own,
-beside the directory of the files. A manifest that names other files is refused, so that it cannot lead to files that
-its reader may not read.
+An inventory consists of Parquet files, or of a manifest (`manifest.json`) that names Parquet or CSV files. CSV files
+have no header line. The manifest names their columns, and their keys are URL-encoded. S3 writes the manifest to a
+directory of its own, beside the directory of the files. A manifest that names other files is refused, so that it cannot
+lead to files that its reader may not read.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Files below a root in the order of their addresses. One directory and one page of file data are in memory at a
-time.
+"""Files below a root in the order of their addresses. The names of one directory and of those above it, and one page of
+file data, are in memory at a time.
 """
 
 from __future__ import annotations

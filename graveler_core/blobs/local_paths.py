@@ -155,7 +155,7 @@ def _sync_chain(lowest: str, highest: str) -> None:
         try:
             fd = os.open(place, _ROOT)
         except PermissionError:
-            # An existing directory that this process may not read. The process that created its content could.
+            # This process may not read the directory, and has not changed it. The creator of its content could sync it.
             if place == highest:
                 return
             raise

@@ -1,7 +1,7 @@
 """Reads while an object store asks for the parts of an upload, such as copies of content from one object to another.
 
-obstore asks for the parts in the thread of the upload, which drives its runtime. It cannot serve another call in this
-thread, and panics. So such reads run in a thread of their own.
+obstore asks for the parts in the thread of the upload, which drives its runtime. During this time, another call of
+obstore in the same thread panics. So such reads run in a thread of their own.
 """
 
 from __future__ import annotations

@@ -31,7 +31,9 @@ LISTED = pa.schema(
         pa.field("mtime", pa.timestamp("us", tz="UTC")),
     ]
 )
-"""Columns of a listing: the key below the listed location, the size in bytes, the ETag without quotes."""
+"""Columns of a listing: the key below the listed location, the size in bytes, the ETag without quotes, and the
+modification time.
+"""
 
 CHUNK_BYTES = 1 << 20
 """Size of a chunk of an object that is read as a whole: it fits in the caches of a processor."""
@@ -108,7 +110,7 @@ class Blobs(Protocol):
 
     @property
     def range_bytes(self) -> int:
-        """Length from which on ranges are not read faster. By default `RANGE_BYTES`."""
+        """Length in bytes from which longer ranges are not read at a higher rate. By default `RANGE_BYTES`."""
         return RANGE_BYTES
 
     def head(self, address: str) -> BlobInfo | None:
@@ -118,8 +120,8 @@ class Blobs(Protocol):
         """Yield objects whose address begins with `prefix` and is greater than `after`, in the order of the address as
         UTF-8.
 
-        Lazy, page by page, and not a snapshot: an object that is created or deleted meanwhile may or may not be
-        included.
+        The listing is lazy, page by page, and not a snapshot: an object that is created or deleted meanwhile may or may
+        not be included.
         """
 
     def delete(self, address: str) -> None:
@@ -127,7 +129,7 @@ class Blobs(Protocol):
 
     @property
     def deletes_at_once(self) -> int:
-        """Number of objects from which on a call of `delete_many` is not faster for each object. By default 1."""
+        """Number of objects from which larger calls of `delete_many` have no higher rate of deletion. By default 1."""
         return 1
 
     def delete_many(self, addresses: Sequence[str]) -> dict[str, GravelerError]:
@@ -191,8 +193,9 @@ class Foreign(Protocol):
     def pages(self, after: str = "", through: str | None = None) -> Iterator[pa.Table]:
         """Yield objects with keys greater than `after` and not greater than `through`, as tables in `LISTED`.
 
-        Not a snapshot. Keys are ascending, except in S3 directory buckets. Some stores list a directory marker, an
-        empty object whose key ends in a slash, without the slash and out of order, and `head` does not find it.
+        The listing is not a snapshot. Keys are ascending, except in S3 directory buckets. A directory marker is an
+        empty object whose key ends in a slash. Some stores list it without the slash and out of order, and `head` does
+        not find it.
         """
 
     def split_points(self, most: int) -> list[str]:
@@ -216,7 +219,7 @@ class Foreign(Protocol):
 
     @property
     def range_bytes(self) -> int:
-        """Length from which on ranges are not read faster, as `Blobs.range_bytes`."""
+        """Length in bytes from which longer ranges are not read at a higher rate, as `Blobs.range_bytes`."""
 
     def presigned(self, key: str, seconds: int) -> str:
         """Return a URL with which anybody can read an object for some time, as `Blobs.presigned`."""
@@ -226,7 +229,7 @@ class BlobStores(Protocol):
     """Opens storage namespaces of repositories, and foreign locations."""
 
     def at(self, namespace: str) -> Blobs:
-        """Return the objects of a storage namespace; the same value for the same namespace.
+        """Return the objects of a storage namespace. It is the same value for the same namespace.
 
         Raises:
             InvalidInput: The namespace is invalid.

@@ -31,7 +31,7 @@ from graveler_core.model.address import Namespace
 PAGE = 1000
 """Maximum number of objects in a page of a listing, as S3 allows."""
 DELETED_AT_ONCE = 1000
-"""Maximum number of objects that one request deletes, as S3 allows, or that are deleted concurrently."""
+"""Maximum number of objects of one call: deleted by one request, as S3 allows, or by concurrent requests."""
 REQUEST_BYTES = 16 << 20
 """Bytes that one request of an upload sends. With 10,000 requests, the limit of S3, an object has at most 156 GiB."""
 _CONCURRENT_REQUESTS = 4
