@@ -22,7 +22,7 @@ class ChangeGuard(Protocol):
 
         Args:
             where: Location of the record.
-            value: New value of the record. `None` means that the record stops to count.
+            value: New value of the record. `None` means that the record is removed, or grants nothing any more.
             user: The only user whose permissions depend on the record. `None` means that there may be several.
         """
         ...
@@ -34,5 +34,5 @@ def unguarded(where: Location[Any], value: bytes | None, user: UserId | None = N
 
 
 def is_same(now: Membership | Attachment | Credential, before: Membership | Attachment | Credential) -> bool:
-    """Return true if a record is an earlier one, possibly with a fresh nonce."""
+    """Return true if a record is equal to an earlier one, except for the nonce."""
     return now == before.model_copy(update={"nonce": now.nonce})

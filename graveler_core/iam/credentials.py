@@ -6,8 +6,8 @@
 The record of the credential decides: while it exists and its user is active with the same uid, it can be used to
 authenticate. The listing key is written before the record and removed after it, so every credential is listed. A crash
 between the two leaves a listing key that is not shown. If the user was deleted during the creation, both are removed
-again; what a crash leaves is unusable, because the uid is not active. Each creation draws a new access key and sends
-its request only once, so a delayed request never restores a deleted credential.
+again. If a crash prevents this, the credential is unusable, because the uid is not active. Each creation draws a new
+access key and sends its request only once, so a delayed request never restores a deleted credential.
 
 The sealed secret exists only if the secret is kept for signatures: see `iam.sealing`.
 """

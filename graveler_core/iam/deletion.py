@@ -131,4 +131,4 @@ _SIDES: Final[dict[str, list[tuple[Folder[Any], int]]]] = {
     GROUPS.word: [(keys.GROUP_POLICIES, 0), (keys.MEMBERSHIPS, 1)],
     POLICIES.word: [(keys.USER_POLICIES, 1), (keys.GROUP_POLICIES, 1)],
 }
-"""Folders of keys that refer to an entity, and the side of the relation that it is."""
+"""Folders of keys that refer to an entity, and the index of the entity in the uids of their records."""

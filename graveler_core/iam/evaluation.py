@@ -66,8 +66,10 @@ class CompiledPolicies:
         return DENIED
 
     def reaches(self, request: Request) -> bool:
-        """Return true if a statement allows the action on something that begins with the prefix of a request, and none
-        denies it on all of it.
+        """Return true if a statement allows the action on some resource that begins with the prefix of a request.
+
+        Conditions of the statement are ignored. The result is false if a statement without conditions denies the action
+        on all resources with this prefix.
         """
         rules = self._speaking_of(request.action)
         if any(rule.denies_all(request.resource) for rule in rules):
@@ -113,8 +115,10 @@ class _Rule:
         self._in_prefix = Pattern.covers if allows else Pattern.meets
 
     def fits(self, request: Request) -> bool:
-        """Return true if the rule matches a request. For a prefix, an allowing rule must match all of it, a denying
-        rule any part.
+        """Return true if the rule matches a request.
+
+        A request for a prefix is for all resources with this prefix. A rule that allows must match all of them. A rule
+        that denies must match at least one.
         """
         fits = self._in_prefix if request.prefix else Pattern.matches
         for pattern in self._resources:

@@ -15,7 +15,7 @@ Two changes at the same moment therefore cannot remove the last two administrato
 contains the earlier one. If a holder dies, or a response is lost, so that its write may still arrive, the register is
 not released. After `HOLD_TIME` the next change replaces the record that the register names by an equal one with a
 fresh nonce ✓, and then takes the register over. The delayed write then fails, because the record is not as it was read
-before the register was taken. Nothing depends on the clocks except for the waiting time.
+before the register was taken. Only the waiting time depends on clocks.
 
 A new membership or attachment takes the register as well, because a policy that denies may begin to apply. Its delayed
 creation fails because the next change creates a relation with the same key that grants nothing. Other changes only give

@@ -1,8 +1,9 @@
 """Key that signs the tokens of logs in stores with access control.
 
-A token names commits. Whoever could make one up could read the messages of any commit whose id is known, through a ref
-that may be read. The key is derived from the nonce of the setup record: it is random, it never changes, no operation
-shows it, and every process that opens the store knows it. So tokens of one process are valid in the others.
+A token names commits. A user who could forge a token could read the messages of any commit whose id is known, through a
+ref that the user may read. The key is derived from the nonce of the setup record. The nonce is random, it never
+changes, no operation shows it, and every process that opens the store knows it. So tokens of one process are valid in
+the others.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class Principal:
         return self._rules()
 
     def require(self, request: Request) -> None:
-        """Return if the user may do this.
+        """Check that the user may do this.
 
         Raises:
             PermissionDenied: The user may not (`AccessDenied`); the error names user, action and resource.

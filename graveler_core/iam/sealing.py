@@ -40,7 +40,7 @@ _NONCE_BYTES: Final = 12
 
 @dataclass(slots=True)
 class Resealed:
-    """Numbers of secrets, by what a rotation of the key found."""
+    """Result of a rotation of the key, as numbers of secrets."""
 
     resealed: int = 0
     """Secrets that are encrypted with the first key now."""
@@ -148,5 +148,5 @@ def _cipher(sealing: SecretsKeys, id: str) -> AESGCM:
 
 
 def _bound(of: Credential | SealedSecret) -> bytes:
-    """Return what a sealed secret belongs to."""
+    """Return the associated data of a sealed secret: its access key, and the uid of its user."""
     return f"graveler {of.access_key_id} {of.user_uid}".encode()

@@ -1,9 +1,9 @@
 """Sessions: a user who has authenticated by an access key goes on with a signed token instead of the secret.
 
 The key that signs the tokens of an access key is derived from the stored hash of its secret. So every server of a store
-verifies the tokens of every other one, they outlive a restart, and nothing has to be configured. The hash never leaves
-the store, and whoever can read the store may do everything already. The deletion of the access key or of the user ends
-the sessions: see `STALENESS` in `iam.principal` for the time that this takes.
+verifies the tokens of all other servers, tokens remain valid after a restart, and nothing has to be configured. The
+hash never leaves the store, and anybody who can read the store may do everything already. The deletion of the access
+key or of the user ends the sessions: see `STALENESS` in `iam.principal` for the time that this takes.
 """
 
 from __future__ import annotations

@@ -5,9 +5,10 @@
     3. create a credential and show it
     4. write the setup record ✓                           from here on every connection needs credentials
 
-The setup record is written last because it turns access control on. Before it, the store is open, and steps 1 to 3 give
-nobody permissions that not everybody has. After it, an administrator exists who can authenticate, may do everything,
-and has seen the secret. In the opposite order, a crash could leave a store that nobody can open.
+The setup record is written last because it turns access control on. Before it, the store is open: everybody may do
+everything, so steps 1 to 3 give no further permissions to anybody. After it, an administrator exists who can
+authenticate, may do everything, and has seen the secret. In the opposite order, a crash could leave a store that nobody
+can open.
 
 After a crash before step 4 the store is open, and the next run continues, with a new credential. The earlier secret may
 have been shown, so its credential stays until somebody deletes it. After a crash after step 4 nothing remains to be
