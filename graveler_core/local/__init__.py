@@ -1,4 +1,4 @@
-"""Local directories that follow a ref: clone, init, status, pull, commit, checkout. Flows on the handles of the façade.
+"""Local directories that follow a ref: clone, init, status, pull, commit, checkout. They use the handles of the façade.
 
 A directory contains files of a repository, and `.graveler/local.json`, its *index*: the state of each file when the
 directory and the repository last agreed about it. A file is a local change if it differs from the index. A path of the
@@ -17,6 +17,6 @@ Why an interrupted command loses nothing:
   size and modification time that it had when it was found unchanged. A new file never replaces another.
 * The index is replaced by one rename, after the files. Before the first file changes, the index notes what is underway:
   the commit that is brought, or the key of the commit that is made. The next command finishes the index: a file that
-  has the content of that commit is entered. Everything else is still what it was, a change or not.
+  has the content of that commit is entered. All other files keep their state: a file that was a change is still one.
 * One command at a time holds a lock on the directory. The operating system releases it if the process dies.
 """

@@ -33,7 +33,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """The commit, and what was left out."""
+    """The commit, and the files that were left out."""
 
     commit: CommitRecord
     uploaded: list[str]
@@ -46,7 +46,7 @@ def commit(
 ) -> Committed:
     """Commit the local changes of a directory to its branch, all of them or none.
 
-    What others have committed to other paths stays in the branch, and is brought by the next pull.
+    Changes of other paths that others have committed stay in the branch. The next pull brings them.
 
     Args:
         graveler: The store.
@@ -55,8 +55,8 @@ def commit(
         progress: Function that is called with numbers of bytes.
 
     Raises:
-        Conflict: (`LocalConflict`) both sides changed some files; or a file was changed during the commit.
-            Another call changed one of the paths at the same moment: repeat the call.
+        Conflict: Both sides changed some files, or a file was changed during the commit (`LocalConflict`). Or another
+            call changed one of the paths at the same moment: repeat the call.
         NoChanges: There are no local changes.
         InvalidInput: The directory follows no branch.
         DirtyBranch: Changes of the same paths are staged on the branch.
@@ -113,7 +113,7 @@ def _operations(
     changes: Mapping[str, LocalChange],
     progress: Callable[[int], object],
 ) -> list[Operation]:
-    """Upload the changed files, and return the operations of the transaction, each on what the branch has now."""
+    """Upload the changed files, and return the operations of the transaction, which expect the entries of `remote`."""
     root, prefix = workspace.root, workspace.index.prefix
 
     def operation(item: tuple[str, LocalChange]) -> Operation:
@@ -128,7 +128,7 @@ def _operations(
         return Put(prefix + path, replace(entry, content_id=content_id, **kept), expected=held)  # type: ignore[arg-type]
 
     operations = list(concurrently(operation, changes.items()))
-    for path, change in changes.items():  # a file that was changed since its upload is not what the user looked at
+    for path, change in changes.items():  # a file may have been changed since its upload
         if stamp_of(root / path) != change.stamp:
             raise changed(root / path)
     return operations

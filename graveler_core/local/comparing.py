@@ -1,4 +1,4 @@
-"""Local and remote changes of a directory side by side: what only one side changed, and where they disagree."""
+"""Comparison of the local and remote changes of a directory: changes of one side, and conflicts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Remote:
 
 @dataclass(slots=True)
 class Comparison:
-    """Changes of both sides. A path is in one of the dictionaries."""
+    """Changes of both sides. A path is in at most one of the dictionaries."""
 
     local: dict[str, LocalChange] = field(default_factory=dict)
     remote: dict[str, ChangeKind] = field(default_factory=dict)
@@ -77,7 +77,7 @@ def compare(root: Path, index: DirectoryIndex, found: DirectoryScan, remote: Rem
 
 
 def _crossing(local: Mapping[str, LocalChange], remote: Remote) -> list[str]:
-    """Return the new files that are directories in the repository, or are below what is a file there."""
+    """Return the new files that are directories in the repository, or that are below a file of the repository."""
     gone = {path for path, change in local.items() if change.stamp is None}
     files = remote.entries.keys() - gone
     directories = {path[:end] for path in files for end in _ends(path)}
@@ -100,7 +100,7 @@ def agreement(root: Path, path: str, local: LocalChange, remote: Remote) -> tupl
 
 
 class Digest:
-    """File that computes the checksum of what is written to it, and may pass it on."""
+    """File that computes the checksum of the bytes that are written to it. It may write them to another file, too."""
 
     def __init__(self, file: BinaryIO | None = None) -> None:
         self._file, self._digest = file, hashlib.sha256()

@@ -1,4 +1,4 @@
-"""The index of a directory: which ref it follows, and the state of each file when both agreed about it last."""
+"""The index of a directory: the ref that it follows, and the state of each file when the two last agreed about it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """A file and its entry when they agreed. A size of -1 fits no file: the entry is known, and the file differs."""
+    """A file and its entry when they agreed. The size -1 means that the entry is known, and the file differs."""
 
     size: int
     mtime: int
@@ -62,7 +62,9 @@ class DirectoryIndex:
     """Commit that was brought or made last."""
     files: Mapping[str, FileState] = field(default_factory=dict)
     written: int = 0
-    """Time in nanoseconds when the states were taken. Files that are not clearly older are compared by content."""
+    """Time in nanoseconds when the states were taken. Files that changed shortly before it or later are compared by
+    content.
+    """
     underway: LocalWork | None = None
 
 
@@ -105,7 +107,7 @@ def read_index(root: Path) -> DirectoryIndex:
 
 
 def write_index(root: Path, index: DirectoryIndex) -> None:
-    """Replace the index of a directory. The file is complete or the former one."""
+    """Replace the index of a directory. After a crash, the file is the complete new one or the former one."""
     states = {path: list(asdict(state).values()) for path, state in sorted(index.files.items())}
     underway = None if index.underway is None else asdict(index.underway)
     content = {name: getattr(index, name) for name in ("repository", "uid", "ref", "prefix", "commit", "written")}
@@ -126,14 +128,14 @@ def temporary_file(root: Path) -> Path:
 
 
 def remove_temporary_files(root: Path) -> None:
-    """Remove what interrupted commands have left. To be called with the lock."""
+    """Remove the temporary files of interrupted commands. The caller must hold the lock."""
     with suppress(OSError):
         for left in (root / FOLDER / _TEMPORARY).iterdir():
             left.unlink()
 
 
 def now() -> int:
-    """Return the time in nanoseconds, as modification times have it."""
+    """Return the current time in nanoseconds since 1970, in the form of modification times."""
     return time.time_ns()
 
 

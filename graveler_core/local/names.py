@@ -1,4 +1,4 @@
-"""Names of files and paths: which can be both, and which stay out of a directory."""
+"""Names that cannot be both a path of a repository and a file of a directory."""
 
 from __future__ import annotations
 

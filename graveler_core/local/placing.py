@@ -1,4 +1,4 @@
-"""Files of a directory: placed by one rename, or removed, if they are still what they were when they were looked at."""
+"""Placement of files in a directory by one rename, and their removal, if they have not changed since the scan."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def place(
         progress: Function that is called with numbers of bytes.
 
     Raises:
-        Conflict: (`LocalConflict`) something else is at the name.
+        Conflict: (`LocalConflict`) the file was changed, or another file or directory has its name.
     """
     at, entry = content
     temporary = temporary_file(root)
@@ -38,7 +38,7 @@ def place(
         with temporary.open("xb") as file:
             digest = Digest(cast(BinaryIO, _Counted(file, progress)))
             at.download(entry.path, cast(BinaryIO, digest))
-        if entry.mtime is not None:  # a change by anybody then gives the file another time
+        if entry.mtime is not None:  # a later change then gives the file another time
             changed_at = round(entry.mtime.timestamp() * 1_000_000) * 1_000
             os.utime(temporary, ns=(changed_at, changed_at))
         found = temporary.stat()

@@ -177,7 +177,7 @@ class _Sides:
 
 
 def _plan(index: DirectoryIndex, compared: Comparison, remote: Remote, keep: Side | None) -> _Plan:
-    """Return what brings the remote changes into the directory."""
+    """Return the plan that brings the remote changes into the directory."""
     plan = _Plan(states=dict(compared.agreed))
     for path, kind in compared.remote.items():
         known = index.files.get(path)
@@ -227,7 +227,7 @@ def _bring(workspace: Workspace, sides: _Sides, plan: _Plan, progress: Progress,
             files[path] = state
         done, commit = True, remote.commit
     finally:
-        # After an error, what is not entered yet is found by the next command, which compares it with the commit.
+        # After an error, the next command finds the files that are not entered yet: it compares them with the commit.
         underway = None if done else LocalWork(commit=remote.commit)
         workspace.save(ref=ref or index.ref, files=files, written=sides.found.taken, commit=commit, underway=underway)
     return Pulled(commit, sorted(plan.downloads), sorted(plan.removals), [*remote.skipped, *sides.found.skipped])

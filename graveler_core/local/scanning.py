@@ -18,7 +18,7 @@ from graveler_core.model.changes import ChangeKind
 IGNORE: Final = ".gravelerignore"
 """File at the top of a directory with patterns of the form of `.gitignore`."""
 _CLOSE: Final = 2_000_000_000
-"""Nanoseconds. A file that changed so shortly before its state was taken may change again without a newer time."""
+"""Nanoseconds. If a file changed so shortly before its state was taken, another change may not change its time."""
 _CHUNK: Final = 1 << 20
 
 
@@ -99,7 +99,7 @@ def checksum_of(place: Path) -> str:
 
 
 def _ignored(root: Path) -> Callable[[str], bool]:
-    """Return the predicate of the ignore file. A directory has a final "/"."""
+    """Return the predicate of the ignore file. It receives the path of a directory with a final "/"."""
     file = root / IGNORE
     if not file.is_file():
         return lambda path: False
@@ -111,8 +111,8 @@ def _ignored(root: Path) -> Callable[[str], bool]:
 def _files(
     root: Path, skipped: list[Skipped], ignored: Callable[[str], bool], tracked: Mapping[str, FileState]
 ) -> Iterator[tuple[str, Path]]:
-    """Yield the regular files below a directory. Symbolic links are not followed, and neither are clones within it.
-    Patterns hide no tracked file.
+    """Yield the regular files below a directory, except those of clones within it. Symbolic links are not followed.
+    Patterns of the ignore file do not apply to tracked files.
     """
     needed = {above for path in tracked for above in _above(path)}
     waiting = [""]

@@ -1,4 +1,4 @@
-"""Changes of a directory and of the ref that it follows, since both agreed."""
+"""Changes of a directory and of the ref that it follows, since the two last agreed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Index of a directory, commit of the ref, changes by path, and what is left out."""
+    """Index of a directory, commit of the ref, changes in the order of paths, and files that are left out."""
 
     index: DirectoryIndex
     commit: str

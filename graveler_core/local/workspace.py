@@ -1,4 +1,4 @@
-"""A directory at the beginning of a command: locked, with an index that knows what an interrupted command has done."""
+"""A directory at the beginning of a command: it is locked, and its index includes work of an interrupted command."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Workspace:
         return found, remote, compare(self.root, self.index, found, remote)
 
     def files_with(self, found: DirectoryScan, agreed: Mapping[str, FileState | None]) -> dict[str, FileState]:
-        """Return the files of the index with what a comparison has found without any transfer."""
+        """Return the files of the index, updated with the states that a comparison has found without any transfer."""
         files = {**self.index.files, **found.touched, **agreed}
         return {path: state for path, state in files.items() if state is not None}
 
@@ -67,7 +67,7 @@ def opened(graveler: Graveler, root: Path) -> Iterator[Workspace]:
 
 
 def _finish(workspace: Workspace) -> None:
-    """Enter what an interrupted command has brought or committed."""
+    """Enter the files in the index that an interrupted command has brought or committed."""
     underway = workspace.index.underway
     if underway is None:
         return
