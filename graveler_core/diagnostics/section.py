@@ -1,4 +1,4 @@
-"""Document of an archive: its content, what could not be read, and if it is complete.
+"""Document of an archive: its content, its failures, and if it is complete.
 
 A failure is noted where it happens, and collection continues: damage of one branch must not hide the others.
 """

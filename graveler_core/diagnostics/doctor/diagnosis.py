@@ -78,7 +78,7 @@ class DataChecked:
     checksums: CompleteCheck | None
     """Check of checksums; `None` if there was none."""
     unfinished: datetime | None
-    """Beginning of a check of checksums that can be resumed; `None` if there is none."""
+    """Time when an unfinished check of checksums began, which can be resumed. `None` if there is none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
-"""Problems that only a complete read finds: damage anywhere (`gc.fsck`), and counters that differ from the staged
-records. And the times of the last checks of user data.
+"""Problems that only a complete read finds, and the times of the last checks of user data.
+
+The problems are damage anywhere (`gc.fsck`), and counters that differ from the staged records.
 """
 
 from __future__ import annotations

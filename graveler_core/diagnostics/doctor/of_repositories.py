@@ -29,7 +29,7 @@ _STOPPED = {RepositoryState.INITIAL: "creation", RepositoryState.DELETING: "dele
 
 
 def require_known(stores: Stores, name: str) -> None:
-    """Check that a repository name is in use or was.
+    """Check that a repository of this name exists, or was deleted.
 
     Raises:
         NotFound: No existing or deleted repository has the name.
