@@ -107,7 +107,7 @@ def prepare(
 def read_commits(
     kv: Store, cache: CommitCache, repo: RepositoryRecord, wanted: Sequence[CommitId]
 ) -> list[StoredCommit]:
-    """Read commits by id, in the given order. All that are not cached take one round trip, if the store supports it.
+    """Read commits by id, in the given order. Those that are not cached take one round trip, if the store supports it.
 
     Raises:
         NotFound: Some commits do not exist; `details["commits"]` lists them.

@@ -12,7 +12,8 @@ uids are never used again, so no file is deleted on behalf of a repository that 
 (`adopt`): it deletes the files of the others. From then on, they delete nothing in the namespace.
 
 Two takeovers at once may delete each other's files. One of them or both are refused then. If one succeeds, its file may
-be missing. So may the file of a repository that an older version has created. The next collection or sweep writes it.
+be missing. The file of a repository that an older version has created may be missing, too. The next collection or sweep
+writes the missing file.
 """
 
 from __future__ import annotations

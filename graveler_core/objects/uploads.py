@@ -1,6 +1,6 @@
 """Uploads: user data that is stored long before an entry refers to it, recorded so that abandoned files can be found.
 
-A job stores files for hours, and one commit refers to them at the end. If the job dies before, no entry refers to them.
+A job stores files for hours, and one commit refers to them at the end. If the job dies before, no entry does.
 Finding such files by reading all entries would be expensive, and unsafe, because an entry is a value that may be staged
 again at any time. Therefore a job records the upload first, and stores its objects below a prefix of its own,
 `data/<id>/`, with a random id that only the job knows.
@@ -132,7 +132,7 @@ class Uploads:
         Args:
             ids: Ids of the uploads.
             named: Result of `name`, if the uploads were announced and no commit refers to them. Other announced
-            uploads are kept.
+                uploads are kept.
         """
         for id in ids:
             held = (named or {}).get(id) or self.find(id)

@@ -1,6 +1,7 @@
 """Everything a use case needs from outside, as one frozen value: stores, time, chance, workers, caches.
 
-Use cases are functions `f(stores, …)`. `wiring` makes the one of production; tests and the simulator make theirs.
+Use cases are functions `f(stores, …)`. The package `wiring` makes the value of production. Tests and the simulator make
+their own values.
 """
 
 from graveler_core.stores.background import Aside, AtOnce, Background

@@ -33,8 +33,8 @@ class Cluster(Protocol):
 
         Args:
             work: A picklable function of a module, or a `functools.partial` of one with picklable frozen values. It
-            is called in a worker, with stores that the worker opened itself. Its name is shown to users as the
-            description of the work.
+                is called in a worker, with stores that the worker opened itself. Its name is shown to users as the
+                description of the work.
             items: Picklable frozen values.
 
         Yields:
@@ -55,13 +55,13 @@ class Cluster(Protocol):
         Only one result is held at a time.
 
         Args:
-            read: Function that returns the rows of an item, as tables in `blobs.port.LISTED`, in any order.
-            Requirements as for `work` of `map`.
+            read: Function that returns the rows of an item, as tables in `blobs.port.LISTED`, in any order. The
+                requirements for `work` of `map` apply.
             items: As for `map`.
             cuts: Ascending split points: a partition contains the keys after one split point up to and including the
-            next. There is one partition more than split points.
-            work: Function that receives the number of the partition, from 0, and its rows in order of their keys.
-            Requirements as for `work` of `map`.
+                next. There is one partition more than split points.
+            work: Function that receives the number of the partition, from 0, and its rows in order of their keys. The
+                requirements for `work` of `map` apply.
 
         Yields:
             One result for each partition.

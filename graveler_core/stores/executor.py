@@ -49,7 +49,7 @@ class Threads:
 
     def ahead(self, items: Iterable[T]) -> Iterator[T]:
         iterator = iter(items)
-        # Starting a thread does not pay for few items. It starts with the third item.
+        # The start of a thread costs more than it saves for one or two items. So it starts with the third item.
         for _ in range(2):
             following = next(iterator, _END)
             if following is _END:

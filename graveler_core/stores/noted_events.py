@@ -17,7 +17,7 @@ class NotedEvents:
     first, then at the pending events, and last at the log, finds each event of its own process in one of the three.
 
     Args:
-        capacity: Events kept at most. Where writing them fails, the oldest are forgotten first.
+        capacity: Maximum number of events. If they cannot be written, the oldest ones are forgotten first.
     """
 
     def __init__(self, capacity: int = 10_000) -> None:

@@ -24,7 +24,7 @@ _PUBLIC_OPTION = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Reopening:
-    """Picklable description of an opened store. `None` as `url` means the environment's."""
+    """Picklable description of an opened store. If `url` is `None`, the URL comes from the environment."""
 
     reopen: Callable[[Reopening, bool], Any]
     """Function of a module that opens a handle: one of its own if the flag is true, else one that is shared by the
@@ -57,7 +57,7 @@ class Opening:
     hooks: tuple[Hook, ...] = ()
 
     def portable(self) -> Reopening:
-        """Return what a pickle contains.
+        """Return the description of the store that a pickle contains.
 
         Raises:
             InvalidInput: It would contain a secret, or the store exists in this process only.
@@ -96,10 +96,10 @@ class Opening:
 
 
 def portable(opening: Opening | None) -> Reopening:
-    """Return what the pickle of a handle contains of its stores.
+    """Return the description of the stores of a handle that its pickle contains.
 
     Raises:
-        InvalidInput: The stores cannot be opened by what a pickle may contain.
+        InvalidInput: The stores were not opened by `connect`, need a secret, or exist in this process only.
     """
     if opening is None:
         raise _refused("it was not opened by connect")

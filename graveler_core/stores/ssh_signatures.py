@@ -80,7 +80,7 @@ class SshVerifier:
         """Return the principal that signed a tag.
 
         Raises:
-            PermissionDenied: The tag has no SSH signature, nobody who is allowed made it, or it is for another tag.
+            PermissionDenied: The tag has no SSH signature, no allowed signer made it, or it is for another tag.
             InvalidInput: There is no file of allowed signers.
             Unavailable: OpenSSH is not installed.
         """

@@ -26,7 +26,7 @@ from graveler_core.version import __version__
 
 Secrets = Callable[[str], SecretStr | None]
 _MOST: Final = 4 * MAX_HOOK_TEXT
-"""Number of bytes that are read of an answer: enough for `MAX_HOOK_TEXT` characters of UTF-8."""
+"""Maximum number of bytes that are read from an answer: enough for `MAX_HOOK_TEXT` characters of UTF-8."""
 
 
 def post(hook: Webhook, run_id: str, event: str, body: bytes, secret: Secrets) -> HookAnswer:
