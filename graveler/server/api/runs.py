@@ -1,4 +1,4 @@
-"""Operations on the runs of lakeFS's actions. This server has no actions: there are no runs, and every id names none."""
+"""Operations on the runs of lakeFS's actions. This server has no actions, so there are no runs, and no id names one."""
 
 from __future__ import annotations
 
