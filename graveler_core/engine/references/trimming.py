@@ -1,15 +1,20 @@
 """Rewrite of the log of references: keep its newest commits, and combine all earlier ones with the oldest that is kept.
 
 1. Read the newest commits, along first parents. If there are fewer than should be kept, do nothing.
-2. Write them again, with their own changes and dates. The oldest gets no parent, and its content is one tree with
-   everything that was logged up to it. Each other commit follows the previous one. Nothing refers to them: a crash
-   leaves garbage.
+2. Write them again, with their own changes and dates, and with the time of the rewrite. The oldest gets no parent, and
+   its content is one tree with everything that was logged up to it. Each other commit follows the previous one. Nothing
+   refers to them: a crash leaves garbage.
 3. ✓ Swap `refs/int/refs` once, to the newest commit. If a fold came first, the swap fails, and everything is
    repeated.
 
 The logged events are the same before and after. Commits that are no longer reachable are deleted by a later call, a
 day after the rewrite that removed them, when all readers of the former head have ended. The same applies to commits
 of folds that lost their swap. Commit ids are never reused, so the deletion cannot delete another commit.
+
+While a call looks for such commits, folds and other rewrites may write commits that cannot be reached from the head
+that it has read, and swap the reference to them. The call recognizes them by their date, and rewritten ones by the time
+of their rewrite, because they keep the dates of the commits that they replace. This requires that no flow takes a day
+from writing a commit to its swap.
 """
 
 from __future__ import annotations
@@ -34,7 +39,7 @@ from graveler_core.stores import Stores
 KEPT_FOR = timedelta(days=1)
 """Time for which commits stay readable after the log no longer contains them."""
 _REWRITTEN = "rewritten"
-"""Metadata key of the oldest commit: time of the rewrite."""
+"""Metadata key of rewritten commits: time of the rewrite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +63,12 @@ def trim(stores: Stores, repo: RepositoryRecord, keep: int) -> Trimmed:
         raise InvalidInput(f"keep {keep}: at least one commit of the log of references must be kept")
 
     def attempt() -> Trimmed | None:
+        # Before the log is read, so that everything that others add to it afterwards is younger.
+        before = stores.clock.now() - KEPT_FOR
         log = read_log(stores, repo)
         if log.head is None:
             return Trimmed(0, 0)
-        deleted = _forget(stores, repo, log.head)
+        deleted = _forget(stores, repo, log.head, before)
         folded = log.head.header.generation - keep
         if folded <= 0:
             return Trimmed(0, deleted)
@@ -91,20 +98,21 @@ def _root(log: ReferenceLog, oldest: StoredCommit) -> tuple[Commit, Index]:
         "parents": (),
         "generation": 1,
         "operations": operations_between(indexes, None, index, oldest.header.version),
-        "metadata": {**oldest.header.metadata, _REWRITTEN: log.stores.clock.now().isoformat()},
     }
     return oldest.header.model_copy(update=update), index
 
 
 def _write(log: ReferenceLog, header: Commit, index: Index) -> StoredCommit:
+    metadata = {**header.metadata, _REWRITTEN: log.stores.clock.now().isoformat()}
+    header = header.model_copy(update={"metadata": metadata})
     commit, writes = prepare(log.repository, header, Layout(index=index), keys.internal_history(log.repository))
     record_writes(log.stores, writes)
     return commit
 
 
-def _forget(stores: Stores, repo: RepositoryRecord, head: StoredCommit) -> int:
-    """Delete the commits that have been unreachable for so long that no reader uses them."""
-    folders, before = keys.internal_history(repo), stores.clock.now() - KEPT_FOR
+def _forget(stores: Stores, repo: RepositoryRecord, head: StoredCommit, before: datetime) -> int:
+    """Delete the unreachable commits that were created and rewritten before a time, so that no reader uses them."""
+    folders = keys.internal_history(repo)
     found: dict[str, Commit] = {}
     for row in stores.kv.scan(folders.headers.partition, prefix=folders.headers.prefix):
         id = row.key.removeprefix(folders.headers.prefix).decode(errors="replace")
@@ -113,12 +121,20 @@ def _forget(stores: Stores, repo: RepositoryRecord, head: StoredCommit) -> int:
     while at.parents:
         parent = at.parents[0]
         at = oldest = found.pop(parent) if parent in found else read_internal(stores, repo, parent).header
-    rewritten = oldest.metadata.get(_REWRITTEN)
-    if rewritten is not None and datetime.fromisoformat(rewritten) > before:
+    if _rewritten_since(before, oldest):
         return 0
-    gone = [id for id, commit in found.items() if id != head.id and commit.creation_date < before]
+    gone = [
+        id
+        for id, commit in found.items()
+        if id != head.id and commit.creation_date < before and not _rewritten_since(before, commit)
+    ]
     for id in gone:
         for folder in (folders.headers, folders.layouts):
             where = folder.at(id)
             stores.kv.delete(where.partition, where.key)
     return len(gone)
+
+
+def _rewritten_since(before: datetime, commit: Commit) -> bool:
+    time = commit.metadata.get(_REWRITTEN)
+    return time is not None and datetime.fromisoformat(time) >= before

@@ -14,9 +14,11 @@ from graveler_core.engine.references.log import read_internal, read_log
 from graveler_core.engine.references.trimming import Trimmed
 from graveler_core.errors import CorruptData, InvalidInput
 from graveler_core.facade.repository import Repository
+from graveler_core.kv.wrappers.passing import StoreCall
 from graveler_core.model.entities import Commit
 from graveler_core.records import access
 from graveler_core.records import layout as keys
+from tests.unit.engine.races import Interrupted
 from tests.unit.engine.world import World
 
 
@@ -53,6 +55,21 @@ def stored(world: World, repo: Repository) -> dict[str, Commit]:
 
 def damage(repo: Repository) -> list[object]:
     return [finding for finding in repo.fsck(deep=True) if finding.damage]
+
+
+def forgetting(call: StoreCall) -> bool:
+    """Whether a call is the search for unreachable commits of the log."""
+    return call.verb == "scan" and call.key == b"refs/int/commits/"
+
+
+def swapping(call: StoreCall) -> bool:
+    """Whether a call swaps the reference to the log."""
+    return call.writes and call.key == b"refs/int/refs"
+
+
+def reading(call: StoreCall) -> bool:
+    """Whether a call reads commits of the log."""
+    return call.verb == "get_many" and call.key.startswith(b"refs/int/commits/")
 
 
 @pytest.mark.parametrize("keep", [1, 2, 5])
@@ -130,6 +147,48 @@ def test_a_crash_before_the_swap_changes_nothing(world: World, repo: Repository)
     world.clock.sleep(timedelta(hours=25).total_seconds())
     assert repo.trim_reflog(2) == Trimmed(0, 8)
     assert list(repo.reflog()) == told
+
+
+def test_a_log_that_another_call_rewrote_meanwhile_stays(world: World, repo: Repository) -> None:
+    """Its commits bear their old dates, and the head that was read does not lead to them."""
+    told = list(repo.reflog())
+    world.clock.sleep(timedelta(days=2).total_seconds())
+    late = Interrupted(world.kv, lambda: repo.trim_reflog(3), before=forgetting)
+    assert world.graveler(late).repository("repo").trim_reflog(3) == Trimmed(0, 0)
+    assert [commit.generation for commit in chain(world, repo)] == [3, 2, 1]
+    assert list(repo.reflog()) == told
+    assert not damage(repo)
+
+
+def test_commits_that_another_call_is_about_to_point_to_stay(world: World, repo: Repository) -> None:
+    told = list(repo.reflog())
+    world.clock.sleep(timedelta(days=2).total_seconds())
+    late = Interrupted(world.kv, lambda: repo.trim_reflog(1_000), before=swapping)
+    assert world.graveler(late).repository("repo").trim_reflog(3) == Trimmed(3, 0)
+    assert late.met == 1
+    assert [commit.generation for commit in chain(world, repo)] == [3, 2, 1]
+    assert list(repo.reflog()) == told
+    assert not damage(repo)
+
+
+def test_what_is_logged_after_a_call_has_read_the_log_stays(world: World, repo: Repository) -> None:
+    """Even if the call stalls for longer than unreachable commits are kept."""
+
+    def others() -> None:
+        branch(world, repo, "between")
+        world.clock.sleep(timedelta(days=2).total_seconds())
+
+    stalled = Interrupted(world.kv, others, before=reading)
+    assert world.graveler(stalled).repository("repo").trim_reflog(1_000) == Trimmed(0, 0)
+    assert [event.name for event in repo.reflog()][:2] == ["between", "between"]
+    assert not damage(repo)
+
+
+def test_no_rewrite_reuses_the_ids_of_another(world: World, repo: Repository) -> None:
+    repo.trim_reflog(2)
+    branch(world, repo, "later")
+    repo.trim_reflog(2)
+    assert len(stored(world, repo)) == 6 + 2 + 1 + 2
 
 
 def test_a_mended_log_knows_what_came_after_it_was_rewritten(world: World, repo: Repository) -> None:
