@@ -14,6 +14,8 @@ past in the record, which makes the record different from every earlier one.
 
 from __future__ import annotations
 
+from functools import partial
+
 from graveler_core.engine.committing.draft import Draft
 from graveler_core.engine.protocol.hooks import announced
 from graveler_core.engine.protocol.retry import retry
@@ -157,7 +159,8 @@ def delete_tag(  # noqa: PLR0913 - one call, all of it optional
         event = deletion(held.value, stores.moment(), by, message)
         with announced(stores, repository, hooked(HookEvent.PRE_DELETE_TAG, held.value)) as made:
             record_writes(stores, [former_head(stores, repository, held.value.commit_id), intent(repository, event)])
-            made.happened = access.remove(stores.kv, keys.tag(repository, name), held)
+            lives_on = partial(_is_same, held.value)
+            made.happened = access.remove(stores.kv, keys.tag(repository, name), held, lives_on=lives_on)
         if not made.happened:
             return None
         fold_sometimes(stores, repository)
@@ -191,6 +194,11 @@ def verify(stores: Stores, tag: Tag, commit: StoredCommit) -> None:
     """Let the hook verify a tag. The hook refuses the tag by raising an error."""
     if stores.hooks.verify_tag is not None:
         stores.hooks.verify_tag(tag, commit.header)
+
+
+def _is_same(before: Tag, current: Tag) -> bool:
+    """Return `True` if two records are of the same tag. Assignments keep its creation, and every new tag has one."""
+    return past.created(current.past) == past.created(before.past)
 
 
 def _naming(

@@ -8,6 +8,9 @@ import pytest
 
 from graveler_core.errors import InvalidInput, Kind, NotFound, NotUnique
 from graveler_core.facade.repository import Repository
+from graveler_core.model import past
+from graveler_core.records import access
+from graveler_core.records import layout as keys
 from tests.unit.engine.interposed import Interposed
 from tests.unit.engine.world import World, entry
 
@@ -15,6 +18,17 @@ from tests.unit.engine.world import World, entry
 @pytest.fixture
 def repo(world: World) -> Repository:
     return world.graveler().repository("repo")
+
+
+def deletion_lost(world: World, others: Callable[[], object]) -> None:
+    """Delete the tag v1. Others act before the deletion reaches the store, and the reply is lost."""
+    rehearsal = Interposed(world.fork().kv)
+    world.graveler(rehearsal).repository("repo").delete_tag("v1")
+    delete = rehearsal.verbs.index("delete_if")
+    kv = Interposed(world.kv)
+    kv.before[delete] = others
+    kv.lose[delete] = False
+    world.graveler(kv).repository("repo").delete_tag("v1")
 
 
 class TestBranches:
@@ -130,6 +144,31 @@ class TestTags:
         with pytest.raises(NotFound):
             repo.at("v1")
         repo.create_tag("v1", "main")
+
+    @pytest.mark.parametrize("assignments", [0, past.MOST_MOVES])
+    @pytest.mark.parametrize("known", [True, False], ids=["created", "without creation"])
+    def test_a_lost_deletion_of_a_tag_that_was_assigned_is_tried_again(
+        self, world: World, repo: Repository, known: bool, assignments: int
+    ) -> None:
+        """The reply is lost, and the tag has a later record: it was not deleted."""
+        heads = [repo.branch("main").commit(str(number), allow_empty=True).id for number in range(2)]
+        made = repo.create_tag("v1", heads[0])
+        if not known:
+            access.write(world.kv, keys.tag(repo._record, made.id), made.model_copy(update={"past": ""}))
+        for number in range(assignments):
+            repo.assign_tag("v1", heads[(number + 1) % 2], expected=heads[number % 2])
+        deletion_lost(world, lambda: repo.assign_tag("v1", heads[1], expected=heads[0]))
+        assert list(repo.tags()) == []
+
+    def test_a_lost_deletion_of_a_tag_leaves_another_one_with_its_name(self, world: World, repo: Repository) -> None:
+        repo.create_tag("v1", "main")
+
+        def others() -> None:
+            repo.delete_tag("v1")
+            repo.create_tag("v1", "main")
+
+        deletion_lost(world, others)
+        assert [tag.id for tag in repo.tags()] == ["v1"]
 
     def test_what_is_staged_cannot_be_tagged(self, repo: Repository) -> None:
         with pytest.raises(InvalidInput) as caught:
