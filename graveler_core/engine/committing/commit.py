@@ -106,11 +106,11 @@ def _commit(stores: Stores, where: tuple[RepositoryId, BranchId], draft: Draft, 
             return found
         searched = (now.branch.uid, now.branch.commit_id)
     registers = seal(stores, repo, branch, allow_empty=draft.allow_empty)
-    layers, tried.began = registers.branch.sealed_tokens, registers.branch.commit_id
-    epoch = registers.branch.epoch
+    layers, epoch = registers.branch.sealed_tokens, registers.branch.epoch
 
     def attempt() -> StoredCommit | None:
         nonlocal registers, layers
+        tried.bases.append(registers.branch.commit_id)
         if searched != (registers.branch.uid, registers.branch.commit_id):
             found = find_by_key(stores, registers, draft)
             if found is not None:

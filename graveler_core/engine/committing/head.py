@@ -112,8 +112,8 @@ class TriedCommits:
 
     ids: dict[CommitId, datetime] = field(default_factory=dict)
     """Commits, each with a time before it was first written."""
-    began: CommitId | None = None
-    """Head when the call began."""
+    bases: list[CommitId] = field(default_factory=list)
+    """Heads on which the call has built, or is about to build."""
     event: HookEvent = HookEvent.PRE_COMMIT
     """Event of the hooks that are called before the swap."""
     asked: set[tuple[str, Nonce]] = field(default_factory=set)
@@ -155,7 +155,7 @@ def move_head(stores: Stores, move: HeadMove) -> StoredCommit:
 
     def attempt() -> StoredCommit | None:
         now = fresh(stores, repo, branch)
-        tried.began = tried.began or now.branch.commit_id
+        tried.bases.append(now.branch.commit_id)
         if move.check is not None:
             move.check(now)
         found = find_by_key(stores, now, move.draft) or find_tried(stores, now, tried)
@@ -269,10 +269,11 @@ def find_by_key(stores: Stores, registers: Registers, draft: Draft, *, read_only
 
 
 def find_tried(stores: Stores, registers: Registers, tried: TriedCommits) -> StoredCommit | None:
-    """Return the newest commit that this call tried, between the branch's head and the head when the call began."""
-    if tried.began is None:
-        return None
-    floor = _header(stores, registers, tried.began).generation
+    """Return the newest commit that this call tried, from the chain of the branch's head down to the lowest base.
+
+    After a hard reset, a base can be lower than the head when the call began.
+    """
+    floor = min(_header(stores, registers, base).generation for base in tried.bases)
     for commit in _first_parents(stores, registers, registers.branch.commit_id):
         if commit.header.generation <= floor:
             return None

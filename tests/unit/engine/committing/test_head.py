@@ -18,9 +18,10 @@ from graveler_core.model.ids import CommitId
 from graveler_core.model.operations import Put
 from graveler_core.records.access import LOST_ANSWERS
 from graveler_core.testing.counting_store import Counting
+from graveler_core.testing.faulty_store import Late, LoseRequest
 from tests.unit.engine.flows import raw
-from tests.unit.engine.races import swaps_branch
-from tests.unit.engine.ten_keys import ten_keys
+from tests.unit.engine.races import Interrupted, failing_swap, swaps_branch
+from tests.unit.engine.ten_keys import messages, ten_keys
 from tests.unit.engine.world import START, World, entry
 
 T = TypeVar("T")
@@ -54,6 +55,14 @@ FLOWS: dict[str, tuple[int, Callable[[Repository], object]]] = {
 }
 
 
+AFTER_RESETS: dict[str, Callable[[Repository], object]] = {
+    "commit": lambda repo: repo.branch("main").commit("mine", allow_empty=True),
+    "transact": lambda repo: repo.branch("main").transact([Put("new", entry(1))], message="mine"),
+    "import": lambda repo: repo.import_prefix(raw(), "main", message="mine", allow_empty=True),
+}
+"""Flows that a hard reset does not end."""
+
+
 @pytest.fixture
 def world() -> World:
     """A branch of ten entries."""
@@ -65,10 +74,10 @@ def test_one_s_own_commit_below_others(world: World) -> None:
     commits = [world.branch().transact([Put(name, entry(1))], message=name) for name in ("mine", "theirs")]
     stores, repo, name = world.branch()._at
     registers = fresh(stores, repo, name)
-    found = find_tried(stores, registers, TriedCommits({commits[0].id: START}, began))
+    found = find_tried(stores, registers, TriedCommits({commits[0].id: START}, [began]))
     assert found is not None
     assert found.id == commits[0].id
-    assert find_tried(stores, registers, TriedCommits({CommitId("0" * 64): START}, began)) is None
+    assert find_tried(stores, registers, TriedCommits({CommitId("0" * 64): START}, [began])) is None
 
 
 def test_what_is_older_than_the_call_is_not_its_own(world: World) -> None:
@@ -76,7 +85,7 @@ def test_what_is_older_than_the_call_is_not_its_own(world: World) -> None:
     began = world.branch().record().commit_id
     world.branch().transact([Put("theirs", entry(1))], message="theirs")
     stores, repo, name = world.branch()._at
-    assert find_tried(stores, fresh(stores, repo, name), TriedCommits({began: START}, began)) is None
+    assert find_tried(stores, fresh(stores, repo, name), TriedCommits({began: START}, [began])) is None
 
 
 def test_the_walk_ends_where_the_call_began(world: World) -> None:
@@ -89,8 +98,22 @@ def test_the_walk_ends_where_the_call_began(world: World) -> None:
     registers = fresh(stores, repo, name)
     began = world.graveler().repository("repo").commit("main~2").id
     kv.reset()
-    assert find_tried(stores, registers, TriedCommits(began=began)) is None
+    assert find_tried(stores, registers, TriedCommits(bases=[began])) is None
     assert kv.counts == {"get_many": 3}
+
+
+@pytest.mark.parametrize("calls", [6, 8])
+@pytest.mark.parametrize("flow", AFTER_RESETS)
+def test_one_s_own_late_commit_after_a_reset(world: World, flow: str, calls: int) -> None:
+    """The first swap comes after the reset. The next one takes effect after it was taken for lost, and its commit has a
+    lower generation than the head when the call began.
+    """
+    for name in ("a", "b", "c"):
+        world.branch().transact([Put(name, entry(1))], message=name)
+    late = failing_swap(world.kv, None, Late(calls), *[LoseRequest()] * (LOST_ANSWERS - 1))
+    kv = Interrupted(late, lambda: world.branch().hard_reset("main~3"))
+    AFTER_RESETS[flow](world.graveler(kv).repository("repo"))
+    assert messages(world) == ["mine", "begin"]
 
 
 def test_without_a_key_nothing_is_looked_for(world: World) -> None:
