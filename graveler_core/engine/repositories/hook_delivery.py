@@ -4,7 +4,8 @@ A run is pending and its time has come if the process ended, or lost a response,
 result. The records of the branch or tag show if the change has happened:
 
 - a commit or merge has happened if the commit is on the chain of first parents of the branch. It has not happened if it
-  is not there and the branch was not reset since;
+  is not there and the branch was not reset since, or if a collection has removed the commit: it removes only commits
+  that no branch has ever reached (`gc.unreached`);
 - a creation has happened if the branch or tag exists with the uid of the run;
 - an assignment of a tag has happened if the tag names the commit, or left it, after the number of moves in the run;
 - a deletion has happened if it does not exist any more.
@@ -27,11 +28,12 @@ from graveler_core.engine.reading.view import commit_of
 from graveler_core.engine.repositories.webhooks import hook_missing
 from graveler_core.errors import InvalidInput, Kind, NotFound, PredicateFailed
 from graveler_core.model import past
-from graveler_core.model.entities import RepositoryRecord, Tag
+from graveler_core.model.entities import BranchRecord, RepositoryRecord, Tag
 from graveler_core.model.hook_runs import HookRun, HookState
 from graveler_core.model.ids import BranchId, CommitId, Nonce, RepositoryId, TagId
 from graveler_core.model.references import uid_of
 from graveler_core.model.webhooks import HookEvent
+from graveler_core.objects.commits import StoredCommit
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
@@ -154,11 +156,7 @@ def _happened(stores: Stores, repo: RepositoryRecord, run: HookRun) -> bool | No
         branch = access.read(stores.kv, keys.branch(repo, BranchId(request.branch_id)))
         exists = branch is not None and branch.value.uid == run.reference_uid
         if request.event_type in (HookEvent.POST_COMMIT, HookEvent.POST_MERGE):
-            if branch is None or not exists:
-                return None
-            if _on_chain(stores, repo, branch.value.commit_id, CommitId(request.commit_id)):
-                return True
-            return False if branch.value.epoch == run.epoch else None
+            return _is_head_or_below(stores, repo, run, branch.value if branch is not None and exists else None)
     if request.event_type in (HookEvent.POST_DELETE_BRANCH, HookEvent.POST_DELETE_TAG):
         return not exists
     return True if exists else None
@@ -172,12 +170,24 @@ def _has_named(tag: Tag, commit: CommitId, moves: int) -> bool:
     return past.moves(tag.past) >= moves and (tag.commit_id == commit or any(step.commit == commit for step in later))
 
 
-def _on_chain(stores: Stores, repo: RepositoryRecord, head: CommitId, commit: CommitId) -> bool:
-    floor = commit_of(stores, repo, commit).header.generation
+def _is_head_or_below(stores: Stores, repo: RepositoryRecord, run: HookRun, branch: BranchRecord | None) -> bool | None:
+    """Return what `_happened` returns for a commit or merge. The branch is `None` if it does not exist any more."""
+    try:
+        commit = commit_of(stores, repo, CommitId(run.request.commit_id))
+    except NotFound:  # no branch has ever reached it
+        return False
+    if branch is None:
+        return None
+    if _on_chain(stores, repo, branch.commit_id, commit):
+        return True
+    return False if branch.epoch == run.epoch else None
+
+
+def _on_chain(stores: Stores, repo: RepositoryRecord, head: CommitId, commit: StoredCommit) -> bool:
     for known in first_parents(lambda commit_id: commit_of(stores, repo, commit_id), head):
-        if known.id == commit:
+        if known.id == commit.id:
             return True
-        if known.header.generation <= floor:
+        if known.header.generation <= commit.header.generation:
             return False
     return False
 
