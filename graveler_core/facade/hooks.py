@@ -137,6 +137,8 @@ class HookSettings(Handle):
         Raises:
             NotFound: the repository has been deleted.
             InvalidInput: the age is negative.
+            CorruptData: the record of a run, or the history of its branch or tag, is damaged. All other runs were
+            delivered.
         """
         if keep < timedelta(0):
             raise InvalidInput(f"keep {keep}: must not be negative")

@@ -15,6 +15,9 @@ it can be slow. The run is therefore removed only when it is a day old, which ex
 the records do not tell, for example because the branch was deleted since, the run becomes `uncertain` at that age.
 
 Results that are older than the given time are removed, so that the records of runs do not grow without limit.
+
+A run that cannot be delivered, for example because its record or the history of its branch is damaged, does not keep
+other runs from being delivered. It stays as it is, and the delivery raises its error at the end.
 """
 
 from __future__ import annotations
@@ -26,8 +29,18 @@ from typing import Final
 from graveler_core.engine.protocol.hooks import call
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.engine.repositories.webhooks import hook_missing
-from graveler_core.errors import InvalidInput, Kind, NotFound, PredicateFailed
+from graveler_core.errors import (
+    GravelerError,
+    InvalidInput,
+    Kind,
+    NotFound,
+    OutcomeUnknown,
+    PredicateFailed,
+    SlowDown,
+    Unavailable,
+)
 from graveler_core.model import past
+from graveler_core.model.counting import counted
 from graveler_core.model.entities import BranchRecord, RepositoryRecord, Tag
 from graveler_core.model.hook_runs import HookRun, HookState
 from graveler_core.model.ids import BranchId, CommitId, Nonce, RepositoryId, TagId
@@ -75,13 +88,27 @@ def deliver(stores: Stores, repo: RepositoryId, *, keep: timedelta = KEPT) -> Ho
 
     Returns:
         Numbers of runs.
+
+    Raises:
+        GravelerError: The first error of a run that cannot be delivered. All others were delivered.
     """
     repository = repositories.get(stores.kv, stores.clock, stores.ids, repo)
     counts = dict.fromkeys(("passed", "failed", "waiting", "withdrawn", "uncertain", "removed"), 0)
-    for _, held in access.scan(stores.kv, keys.hook_runs(repository)):
-        result = _delivered(stores, repository, held, keep)
+    errors: list[GravelerError] = []
+    for _, held in access.scan(stores.kv, keys.hook_runs(repository), damaged=errors.append):
+        try:
+            result = _delivered(stores, repository, held, keep)
+        except OutcomeUnknown:  # the next delivery finds out
+            result = "waiting"
+        except (SlowDown, Unavailable):  # other runs would fail, too
+            raise
+        except GravelerError as e:
+            errors.append(e)
+            continue
         if result:
             counts[result] += 1
+    if errors:
+        raise _not_delivered(repo, errors)
     return HookDeliveries(**counts)
 
 
@@ -111,6 +138,16 @@ def repeat(stores: Stores, repo: RepositoryId, run_id: str) -> HookRun:
     if ended is None:
         raise InvalidInput(f"run {run_id!r}: another process calls its webhook now")
     return ended
+
+
+def _not_delivered(repo: RepositoryId, errors: list[GravelerError]) -> GravelerError:
+    first = errors[0]
+    runs = counted(len(errors), "run of a hook", "runs of hooks")
+    return type(first)(
+        f"repository {repo!r}: {runs} could not be delivered, the others were; the first error: {first.message}",
+        kind=first.kind,
+        **first.details,
+    )
 
 
 def _delivered(stores: Stores, repo: RepositoryRecord, held: Held[HookRun], keep: timedelta) -> str:

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
 from graveler_core.engine.repositories.hook_delivery import HookDeliveries
+from graveler_core.errors import CorruptData, Unavailable
 from graveler_core.facade.repository import Repository
 from graveler_core.gc.sweep import GRACE
 from graveler_core.kv.store import Item, Predicate, Store
-from tests.unit.engine.interposed import Crash, Interposed
+from graveler_core.model.entities import RepositoryRecord
+from graveler_core.model.hook_runs import HookState
+from graveler_core.records import layout as keys
+from graveler_core.records.location import Location
+from tests.unit.engine.interposed import Crash, Interposed, unavailable
 from tests.unit.engine.protocol.test_hooks import POST, Receiver, repository
 from tests.unit.engine.world import World
 from tests.unit.gc.lake import NOW, Lake
@@ -55,8 +60,20 @@ def dying(world: World, act: Act, *, changes: bool = True) -> None:
     world.clock.time += timedelta(minutes=11)
 
 
-def commit(repo: Repository) -> None:
-    repo.branch("main").commit("m", allow_empty=True)
+def commit(repo: Repository, branch: str = "main") -> None:
+    repo.branch(branch).commit("m", allow_empty=True)
+
+
+def opened(receiver: Receiver) -> tuple[World, Repository]:
+    """A repository with the branches `main` and `dev`."""
+    world = World()
+    world.repository().create_branch("dev", "main")
+    return world, repository(world, receiver)
+
+
+def damage(world: World, repo: Repository, location: Callable[[RepositoryRecord], Location[Any]]) -> None:
+    where = location(repo._active())
+    world.kv.set(where.partition, where.key, b"damaged")
 
 
 def hook(repo: Repository, *events: str) -> Repository:
@@ -64,9 +81,14 @@ def hook(repo: Repository, *events: str) -> Repository:
     return repo
 
 
-def test_a_run_whose_commit_was_removed_did_not_happen(tmp_path: Path) -> None:
+@pytest.fixture
+def receiver() -> Receiver:
+    return Receiver()
+
+
+def test_a_run_whose_commit_was_removed_did_not_happen(tmp_path: Path, receiver: Receiver) -> None:
     """A collection removed a commit that no branch had reached, before a delivery looked at its run."""
-    lake, receiver = Lake(tmp_path), Receiver()
+    lake = Lake(tmp_path)
     lake.collect(NOW)  # from now on, commits that nothing reaches are removed
     repo = hook(repository(lake.world, receiver), POST)
     dying(lake.world, commit)
@@ -79,3 +101,61 @@ def test_a_run_whose_commit_was_removed_did_not_happen(tmp_path: Path) -> None:
     assert repo.deliver_hooks() == HookDeliveries(passed=1, withdrawn=1)
     assert [told["commit_id"] for told in receiver.told] == [made]
     assert [run.request.commit_id for run in repo.hook_runs()] == [made]
+
+
+def test_a_run_that_cannot_be_delivered_is_reported_after_the_others(receiver: Receiver) -> None:
+    world, repo = opened(receiver)
+    hook(repo, POST)
+    dying(world, commit)
+    dying(world, lambda repo: commit(repo, "dev"))
+    head = repo.branch("dev").record().commit_id
+    damage(world, repo, lambda record: keys.commit(record, head))
+    with pytest.raises(CorruptData, match=r"1 run of a hook could not be delivered, the others were; .* commit") as bad:
+        repo.deliver_hooks()
+    assert bad.value.details["commit"] == head
+    assert [told["branch_id"] for told in receiver.told] == ["main"]
+    assert [(run.request.branch_id, run.state) for run in repo.hook_runs()] == [
+        ("dev", HookState.PENDING),
+        ("main", HookState.PASSED),
+    ]
+
+
+def test_a_damaged_record_of_a_run_is_reported_after_the_others(receiver: Receiver) -> None:
+    world, repo = opened(receiver)
+    hook(repo, POST)
+    dying(world, commit)
+    dying(world, commit)
+    newest = next(repo.hook_runs()).request.run_id
+    damage(world, repo, lambda record: keys.hook_runs(record).at(newest))
+    with pytest.raises(CorruptData, match="1 run of a hook could not be delivered"):
+        repo.deliver_hooks()
+    assert receiver.events() == [POST]
+
+
+def test_a_delivery_ends_when_the_store_is_away(receiver: Receiver) -> None:
+    world, repo = opened(receiver)
+    hook(repo, POST)
+    dying(world, commit)
+    dying(world, commit)
+    kv = Interposed(world.kv)
+    delivering = repository(world, receiver, kv)
+    kv.reset()
+    kv.fail = dict.fromkeys(range(3, 100), unavailable())
+    with pytest.raises(Unavailable, match=r"^the store is away$"):
+        delivering.deliver_hooks()
+    assert len(kv.verbs) == 4
+
+
+def test_a_lost_response_leaves_a_run_to_the_next_delivery(receiver: Receiver) -> None:
+    world, repo = opened(receiver)
+    hook(repo, POST)
+    dying(world, lambda repo: commit(repo, "dev"), changes=False)
+    dying(world, commit)
+    world.clock.time += DAY
+    kv = Interposed(world.kv)
+    delivering = repository(world, receiver, kv)
+    kv.reset()
+    kv.lose = dict.fromkeys(range(100), False)
+    assert delivering.deliver_hooks() == HookDeliveries(waiting=2)
+    assert repo.deliver_hooks() == HookDeliveries(passed=1, withdrawn=1)
+    assert receiver.events() == [POST]
