@@ -156,6 +156,8 @@ class HookSettings(Handle):
 
         Raises:
             NotFound: (`HookNotFound`) the run, or its webhook, does not exist.
-            InvalidInput: the run is of a hook before a change or of a function, or another process calls it now.
+            InvalidInput: the run is of a hook before a change or of a function. Or it is pending: its change has
+            perhaps not happened, or another process calls its webhook.
+            OutcomeUnknown: a response was lost. The webhook was perhaps called.
         """
         return hook_delivery.repeat(self._stores, self.id, run_id)

@@ -135,6 +135,9 @@ def call(
 
     Returns:
         The run with its result, or `None` if another process has taken it.
+
+    Raises:
+        OutcomeUnknown: A response was lost. The webhook was perhaps called.
     """
     if run.value.state is not HookState.PENDING and not again:
         return None
@@ -294,7 +297,7 @@ def _changed(
     record = run.value.model_copy(update={**update, "nonce": Nonce(stores.ids.fresh())})
     try:
         return access.replace(stores.kv, keys.hook_runs(repo).at(record.request.run_id), run, record)
-    except (PredicateFailed, OutcomeUnknown):
+    except PredicateFailed:
         return None
 
 

@@ -23,7 +23,7 @@ other runs from being delivered. It stays as it is, and the delivery raises its 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from graveler_core.engine.protocol.hooks import call
@@ -120,24 +120,46 @@ def repeat(stores: Stores, repo: RepositoryId, run_id: str) -> HookRun:
 
     Raises:
         NotFound: The run or the webhook does not exist (`HookNotFound`).
-        InvalidInput: The text is no id of a run, or the run is of a hook before a change, or of a function.
+        InvalidInput: The text is no id of a run, or the run is of a hook before a change, or of a function. Or it is
+            pending: its change has perhaps not happened, or another process calls its webhook.
+        OutcomeUnknown: A response was lost. The webhook was perhaps called.
     """
     if not run_id.isascii():
         raise InvalidInput(f"run {run_id!r}: is not an id of a run")
     repository = repositories.get(stores.kv, stores.clock, stores.ids, repo)
-    held = access.read(stores.kv, keys.hook_runs(repository).at(run_id))
-    if held is None:
-        raise NotFound(f"run {run_id!r}: repository {repo!r} has no run of a hook with this id", kind=Kind.HookNotFound)
-    request = held.value.request
-    if request.event_type.is_pre or held.value.is_function:
-        raise InvalidInput(f"run {run_id!r}: only a webhook after a change can be called again")
-    hook = next((known for known in repository.webhooks if known.name == request.hook_id), None)
+    held = _ended_run(stores, repository, run_id)
+    name = held.value.request.hook_id
+    hook = next((known for known in repository.webhooks if known.name == name), None)
     if hook is None:
-        raise hook_missing(repo, request.hook_id)
+        raise hook_missing(repo, name)
     ended = call(stores, repository, hook, held, again=True)
     if ended is None:
-        raise InvalidInput(f"run {run_id!r}: another process calls its webhook now")
+        found = _ended_run(stores, repository, run_id).value
+        raise InvalidInput(f"run {run_id!r}: another process called its webhook meanwhile; it is now {found.state}")
     return ended
+
+
+def _ended_run(stores: Stores, repository: RepositoryRecord, run_id: str) -> Held[HookRun]:
+    """Return a run whose webhook was called after a change. Raises the errors of `repeat`."""
+    held = access.read(stores.kv, keys.hook_runs(repository).at(run_id))
+    if held is None:
+        raise NotFound(
+            f"run {run_id!r}: repository {repository.id!r} has no run of a hook with this id", kind=Kind.HookNotFound
+        )
+    run = held.value
+    if run.request.event_type.is_pre or run.is_function:
+        raise InvalidInput(f"run {run_id!r}: only a webhook after a change can be called again")
+    if run.state is HookState.PENDING:
+        raise _still_pending(run, stores.clock.now())
+    return held
+
+
+def _still_pending(run: HookRun, now: datetime) -> InvalidInput:
+    if run.due is not None and run.due > now:
+        why = f"until {run.due:%Y-%m-%d %H:%M:%S} UTC, another process may change it, or call its webhook"
+    else:
+        why = "`graveler hook deliver` (deliver_hooks) finds out if its change has happened, and then calls its webhook"
+    return InvalidInput(f"run {run.request.run_id!r}: is pending; {why}", state=str(run.state), due=run.due)
 
 
 def _not_delivered(repo: RepositoryId, errors: list[GravelerError]) -> GravelerError:

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 
+from graveler_core.engine.protocol.hooks import LEASE
 from graveler_core.engine.repositories.hook_delivery import HookDeliveries
-from graveler_core.errors import CorruptData, Unavailable
+from graveler_core.errors import CorruptData, GravelerError, InvalidInput, Kind, OutcomeUnknown, Unavailable
+from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.gc.sweep import GRACE
 from graveler_core.kv.store import Item, Predicate, Store
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.hook_runs import HookState
+from graveler_core.model.webhooks import Webhook
 from graveler_core.records import layout as keys
 from graveler_core.records.location import Location
+from graveler_core.stores import HookAnswer, Hooks
 from tests.unit.engine.interposed import Crash, Interposed, unavailable
 from tests.unit.engine.protocol.test_hooks import POST, Receiver, repository
 from tests.unit.engine.world import World
@@ -62,6 +67,10 @@ def dying(world: World, act: Act, *, changes: bool = True) -> None:
 
 def commit(repo: Repository, branch: str = "main") -> None:
     repo.branch(branch).commit("m", allow_empty=True)
+
+
+def again(repo: Repository) -> None:
+    repo.repeat_hook(next(repo.hook_runs()).request.run_id)
 
 
 def opened(receiver: Receiver) -> tuple[World, Repository]:
@@ -159,3 +168,98 @@ def test_a_lost_response_leaves_a_run_to_the_next_delivery(receiver: Receiver) -
     assert delivering.deliver_hooks() == HookDeliveries(waiting=2)
     assert repo.deliver_hooks() == HookDeliveries(passed=1, withdrawn=1)
     assert receiver.events() == [POST]
+
+
+@pytest.mark.parametrize("changes", [False, True])
+def test_a_pending_run_is_not_repeated(receiver: Receiver, changes: bool) -> None:
+    """Only a delivery can tell if its change has happened."""
+    world, repo = opened(receiver)
+    hook(repo, POST)
+    dying(world, commit, changes=changes)
+    (run,) = repo.hook_runs()
+    with pytest.raises(
+        InvalidInput, match=r"is pending; `graveler hook deliver` \(deliver_hooks\) finds out"
+    ) as refused:
+        repo.repeat_hook(run.request.run_id)
+    assert refused.value.details == {"state": "pending", "due": run.due}
+    assert not receiver.told
+    assert list(repo.hook_runs()) == [run]
+
+
+def test_a_run_is_not_repeated_while_another_process_calls_its_webhook(receiver: Receiver) -> None:
+    world, repo = opened(receiver)
+    hook(repo, POST)
+    dying(world, commit)
+    until = f"{world.clock.now() + LEASE:%Y-%m-%d %H:%M}"
+
+    def during(hook: Webhook, run_id: str, event: str, body: bytes) -> HookAnswer:
+        with pytest.raises(InvalidInput, match=rf"is pending; until {until}:\d\d UTC, another process may .* call"):
+            repo.repeat_hook(run_id)
+        return receiver(hook, run_id, event, body)
+
+    delivering = Graveler(replace(world.stores(), hooks=Hooks(send=during))).repository("repo")
+    assert delivering.deliver_hooks() == HookDeliveries(passed=1)
+    assert receiver.events() == [POST]
+
+
+def during_a_repetition(act: Act) -> Iterator[tuple[Receiver, Exception | None, Exception | None]]:
+    """The receiver and both errors, for each repetition in which another process acts between two calls."""
+    base = World()
+    base.repository()
+    repo = hook(repository(base, Receiver({"hook": [HookAnswer(500, "")]})), POST)
+    commit(repo)
+    (run,) = repo.hook_runs()
+    for number in range(40):
+        world, receiver = base.fork(), Receiver()
+        kv, others = Interposed(world.kv), list[Exception | None]()
+        repeating = repository(world, receiver, kv)
+        kv.reset()
+        kv.before[number] = lambda world=world, receiver=receiver, others=others: others.append(
+            error_of(lambda: act(repository(world, receiver)))
+        )
+        mine = error_of(lambda repo=repeating: repo.repeat_hook(run.request.run_id))
+        if kv.before:
+            return
+        yield receiver, mine, others[0]
+    raise AssertionError("the repetition does not end")
+
+
+def error_of(act: Callable[[], object]) -> Exception | None:
+    try:
+        act()
+    except GravelerError as e:
+        return e
+    return None
+
+
+def test_two_repetitions_at_once_say_what_they_did() -> None:
+    reasons = set()
+    for receiver, mine, other in during_a_repetition(
+        lambda repo: repo.repeat_hook(next(repo.hook_runs()).request.run_id)
+    ):
+        assert len(receiver.told) == (mine is None) + (other is None)
+        reasons |= {str(e).split(": ")[1].split(";")[0] for e in (mine, other) if e is not None}
+    assert reasons == {"another process called its webhook meanwhile", "is pending"}
+
+
+def test_a_run_that_is_removed_while_it_is_repeated_is_not_found() -> None:
+    kinds = set()
+    for receiver, mine, other in during_a_repetition(lambda repo: repo.deliver_hooks(keep=timedelta(0))):
+        assert other is None
+        assert len(receiver.told) == (mine is None)
+        kinds |= {mine.kind} if isinstance(mine, GravelerError) else set()
+    assert kinds == {Kind.HookNotFound}
+
+
+def test_a_repetition_with_lost_responses_has_an_unknown_outcome(receiver: Receiver) -> None:
+    world, repo = opened(receiver)
+    commit(hook(repo, POST))
+    (run,) = repo.hook_runs()
+    kv = Interposed(world.kv)
+    repeating = repository(world, receiver, kv)
+    kv.reset()
+    kv.lose = dict.fromkeys(range(100), False)
+    with pytest.raises(OutcomeUnknown):
+        repeating.repeat_hook(run.request.run_id)
+    assert receiver.events() == [POST]
+    assert list(repo.hook_runs()) == [run]
