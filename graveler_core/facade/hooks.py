@@ -61,7 +61,8 @@ class HookSettings(Handle):
             events: Names of the events, such as "pre-commit" and "post-merge".
             pattern: Pattern of the names of branches or tags, such as "main" or "release-*".
             timeout: Time limit of one attempt, in seconds, at most 60.
-            attempts: Number of attempts if there is no answer, or if its status is 429 or at least 500. At most 10.
+            attempts: Number of attempts if there is no answer, or if its status is 429 or from 500 to 599. At most
+            10.
             secret_variable: Environment variable, beginning with `GRAVELER_HOOK_`, with the secret that signs requests.
             token_variable: Environment variable, beginning with `GRAVELER_HOOK_`, with a token for the
             header `Authorization`.

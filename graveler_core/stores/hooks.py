@@ -12,8 +12,8 @@ from graveler_core.model.entities import Commit, Tag
 from graveler_core.model.hook_runs import HookRequest
 from graveler_core.model.webhooks import Webhook
 
-_RECEIVER_FAILED: Final = 500
-"""Smallest status code that says that the receiver failed."""
+_RECEIVER_FAILED: Final = range(500, 600)
+"""Status codes that say that the receiver failed."""
 TagVerifier = Callable[[Tag, Commit], object]
 """Function that receives a tag and its commit, and raises an error to refuse the tag."""
 HookFunction = Callable[[HookRequest, Any], object]
@@ -60,7 +60,7 @@ class HookAnswer:
     def may_repeat(self) -> bool:
         """True if another attempt may succeed: no answer, too many requests, or an error of the receiver."""
         return not self.accepted and (
-            self.status is None or self.status == HTTPStatus.TOO_MANY_REQUESTS or self.status >= _RECEIVER_FAILED
+            self.status is None or self.status == HTTPStatus.TOO_MANY_REQUESTS or self.status in _RECEIVER_FAILED
         )
 
 

@@ -109,6 +109,8 @@ def test_a_hook_before_a_commit_sees_its_content_and_can_refuse_it(receiver: Rec
     [
         ([HookAnswer(None, "refused")] * 3, 3, False),
         ([HookAnswer(503, ""), HookAnswer(429, ""), YES], 3, True),
+        ([HookAnswer(599, ""), HookAnswer(500, ""), YES], 3, True),
+        ([HookAnswer(600, "odd"), YES], 1, False),
         ([HookAnswer(400, "no"), YES], 1, False),
         ([HookAnswer(302, "elsewhere"), YES], 1, False),
     ],
