@@ -75,6 +75,7 @@ class HookRun(Record):
     due: datetime | None = None
     """While pending: time from which another process may call the hook."""
     attempts: int = 0
+    """Number of attempts to call the hook. The first one is counted before it is made, once the change has happened."""
     ended: datetime | None = None
     status: int | None = None
     """Status code of the last HTTP answer."""

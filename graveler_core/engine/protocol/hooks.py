@@ -14,6 +14,8 @@ lost, the pending runs stay. `engine.repositories.hook_delivery` finds them, and
 happened. A hook after a change is therefore called at least once for each change, and never for a change that did not
 happen. Before a process calls the hook of a pending run, it takes the run: a swap moves the `due` time of the run. If
 two processes find the same run, the hook is therefore called once, unless the first process needs longer than `LEASE`.
+The swap also counts the first attempt. A pending run with attempts was therefore taken before, by a process that knew
+that the change has happened.
 
 The hooks of a repository are in its record, which every flow reads anyway, so a repository without hooks costs no call.
 An operation that begins after a hook was set calls the hook, in every process.
@@ -141,11 +143,13 @@ def call(
     """
     if run.value.state is not HookState.PENDING and not again:
         return None
-    taken = _changed(stores, repo, run, {"state": HookState.PENDING, "due": stores.clock.now() + LEASE})
+    before = run.value.attempts
+    taking = {"state": HookState.PENDING, "due": stores.clock.now() + LEASE, "attempts": before + 1}
+    taken = _changed(stores, repo, run, taking)
     if taken is None:
         return None
     answer, attempts = _sent(stores, hook, taken.value.request)
-    ended = _ended(stores, answer, taken.value.attempts + attempts, HookState.FAILED)
+    ended = _ended(stores, answer, before + attempts, HookState.FAILED)
     changed = _changed(stores, repo, taken, ended)
     return None if changed is None else changed.value
 

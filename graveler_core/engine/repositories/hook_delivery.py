@@ -1,7 +1,8 @@
 """Delivery of webhooks that the process which made a change did not call. See `engine.protocol.hooks`.
 
 A run is pending and its time has come if the process ended, or lost a response, between storing the run and storing its
-result. The records of the branch or tag show if the change has happened:
+result. If the run has attempts, the change has happened, and a process ended while it called the webhook, perhaps
+again. Otherwise the records of the branch or tag show if the change has happened:
 
 - a commit or merge has happened if the commit is on the chain of first parents of the branch. It has not happened if it
   is not there and the branch was not reset since, or if a collection has removed the commit: it removes only commits
@@ -180,7 +181,7 @@ def _delivered(stores: Stores, repo: RepositoryRecord, held: Held[HookRun], keep
         return "removed" if age > keep and _removed(stores, repo, held) else ""
     if run.due is not None and run.due > now:
         return "waiting"
-    happened = _happened(stores, repo, run)
+    happened = run.attempts > 0 or _happened(stores, repo, run)
     if happened:
         return _called(stores, repo, held)
     if age <= PATIENCE:

@@ -24,7 +24,7 @@ from graveler_core.records import layout as keys
 from graveler_core.records.location import Location
 from graveler_core.stores import HookAnswer, Hooks
 from tests.unit.engine.interposed import Crash, Interposed, unavailable
-from tests.unit.engine.protocol.test_hooks import POST, Receiver, repository
+from tests.unit.engine.protocol.test_hooks import POST, Receiver, dies, repository
 from tests.unit.engine.world import World
 from tests.unit.gc.lake import NOW, Lake
 
@@ -263,3 +263,33 @@ def test_a_repetition_with_lost_responses_has_an_unknown_outcome(receiver: Recei
         repeating.repeat_hook(run.request.run_id)
     assert receiver.events() == [POST]
     assert list(repo.hook_runs()) == [run]
+
+
+LATER: dict[str, Act] = {
+    "reset": lambda repo: repo.branch("dev").hard_reset(repo.branch("main").record().commit_id),
+    "deletion": lambda repo: repo.delete_branch("dev"),
+}
+
+
+@pytest.mark.parametrize("later", LATER)
+@pytest.mark.parametrize("repeats", [False, True])
+def test_a_call_that_was_cut_off_is_made_again_whatever_happened_to_the_branch(
+    receiver: Receiver, later: str, repeats: bool
+) -> None:
+    """The process knew that the change had happened. What the branch shows later does not matter."""
+    world, repo = opened(receiver)
+    cut_off = Graveler(replace(world.stores(), hooks=Hooks(send=dies))).repository("repo")
+    if repeats:
+        commit(hook(repo, POST), "dev")
+        receiver.told.clear()
+        LATER[later](repo)
+        with pytest.raises(Crash):
+            again(cut_off)
+    else:
+        with pytest.raises(Crash):
+            commit(hook(cut_off, POST), "dev")
+        LATER[later](repo)
+    world.clock.time += 2 * DAY
+    assert repo.deliver_hooks() == HookDeliveries(passed=1)
+    assert receiver.events() == [POST]
+    assert [run.attempts for run in repo.hook_runs()] == [3 if repeats else 2]
