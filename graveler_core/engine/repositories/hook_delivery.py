@@ -8,7 +8,8 @@ again. Otherwise the records of the branch or tag show if the change has happene
   is not there and the branch was not reset since, or if a collection has removed the commit: it removes only commits
   that no branch has ever reached (`gc.unreached`);
 - a creation has happened if the branch or tag exists with the uid of the run;
-- an assignment of a tag has happened if the tag names the commit, or left it, after the number of moves in the run;
+- an assignment of a tag has happened if the tag named the commit after the number of moves in the run. The record of
+  the tag has only the newest moves;
 - a deletion has happened if it does not exist any more.
 
 If the change has happened, the webhook is called. If it has not happened so far, it still may: the process that began
@@ -222,12 +223,18 @@ def _happened(stores: Stores, repo: RepositoryRecord, run: HookRun) -> bool | No
     return True if exists else None
 
 
-def _has_named(tag: Tag, commit: CommitId, moves: int) -> bool:
-    """Return `True` if a tag names or named a commit after a number of moves. The number 0 is its creation."""
+def _has_named(tag: Tag, commit: CommitId, moves: int) -> bool | None:
+    """Return if a tag named a commit after a number of moves, or `None` if its record does not tell any more.
+
+    The number 0 is its creation.
+    """
     if not moves:
         return True
-    later = (step for step in past.steps(tag.past, tag.id) if step.number > moves)
-    return past.moves(tag.past) >= moves and (tag.commit_id == commit or any(step.commit == commit for step in later))
+    made = past.moves(tag.past)
+    if made <= moves:
+        return made == moves and tag.commit_id == commit
+    left = {step.number: step.commit for step in past.steps(tag.past, tag.id)}.get(moves + 1)
+    return None if left is None else left == commit
 
 
 def _is_head_or_below(stores: Stores, repo: RepositoryRecord, run: HookRun, branch: BranchRecord | None) -> bool | None:

@@ -17,6 +17,8 @@ from graveler_core.facade.repository import Repository
 from graveler_core.gc.sweep import GRACE
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.hook_runs import HookState
+from graveler_core.model.ids import CommitId
+from graveler_core.model.past import MOST_MOVES
 from graveler_core.records import layout as keys
 from graveler_core.records.location import Location
 from graveler_core.stores import Hooks
@@ -142,3 +144,44 @@ def test_a_call_that_was_cut_off_is_made_again_whatever_happened_to_the_branch(
     assert repo.deliver_hooks() == HookDeliveries(passed=1)
     assert receiver.events() == [POST]
     assert [run.attempts for run in repo.hook_runs()] == [3 if repeats else 2]
+
+
+def tagged(receiver: Receiver) -> tuple[World, Repository, CommitId, CommitId]:
+    """A tag that nothing has moved, its commit, another commit, and a hook."""
+    world, repo = opened(receiver)
+    commit(repo, "dev")
+    main, dev = (repo.branch(name).record().commit_id for name in ("main", "dev"))
+    repo.create_tag("v1", main)
+    return world, hook(repo, "post-create-tag"), main, dev
+
+
+def assign(repo: Repository, to: CommitId) -> None:
+    repo.assign_tag("v1", to, expected=repo.tag("v1").commit_id)
+
+
+def test_an_assignment_that_another_one_preceded_did_not_happen(receiver: Receiver) -> None:
+    """The tag was assigned to the same commit later, in another change."""
+    world, repo, _, dev = tagged(receiver)
+    dying(world, lambda repo: assign(repo, dev), changes=False)
+    commit(repo)
+    assign(repo, repo.branch("main").record().commit_id)
+    assign(repo, dev)
+    receiver.told.clear()
+    world.clock.time += DAY
+    assert repo.deliver_hooks() == HookDeliveries(withdrawn=1)
+    assert not receiver.told
+
+
+@pytest.mark.parametrize("moves", range(MOST_MOVES + 2))
+def test_an_assignment_is_uncertain_when_the_tag_does_not_remember_it(receiver: Receiver, moves: int) -> None:
+    world, repo, main, dev = tagged(receiver)
+    dying(world, lambda repo: assign(repo, dev))
+    commit(repo)
+    head = repo.branch("main").record().commit_id
+    for number in range(moves):
+        assign(repo, (main, head)[number % 2])
+    receiver.told.clear()
+    world.clock.time += DAY
+    remembered = moves <= MOST_MOVES
+    assert repo.deliver_hooks() == (HookDeliveries(passed=1) if remembered else HookDeliveries(uncertain=1))
+    assert [told["commit_id"] for told in receiver.told] == [dev] * remembered
