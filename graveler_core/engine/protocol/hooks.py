@@ -23,9 +23,9 @@ An operation that begins after a hook was set calls the hook, in every process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from logging import WARNING
@@ -71,7 +71,7 @@ class HookedChange:
 class Announcement:
     """Runs of the hooks after a change that is about to happen."""
 
-    runs: Sequence[tuple[Webhook | Hook, Held[HookRun]]] = ()
+    runs: list[tuple[Webhook | Hook, Held[HookRun]]] = field(default_factory=list)
     happened: bool = True
     """False if the flow found that the change did not happen."""
 
@@ -109,8 +109,9 @@ def announced(
         _ask(stores, repo, change, fields)
         if asked is not None:
             asked.add(known)
-    made = Announcement(_pending(stores, repo, change, fields))
+    made = Announcement()
     try:
+        _prepare(stores, repo, change, fields, made)
         yield made
     except OutcomeUnknown:  # the delivery finds out
         raise
@@ -169,16 +170,15 @@ def _ask(stores: Stores, repo: RepositoryRecord, change: HookedChange, fields: d
             raise _refused(run)
 
 
-def _pending(
-    stores: Stores, repo: RepositoryRecord, change: HookedChange, fields: dict[str, object]
-) -> list[tuple[Webhook | Hook, Held[HookRun]]]:
-    pending = []
+def _prepare(
+    stores: Stores, repo: RepositoryRecord, change: HookedChange, fields: dict[str, object], made: Announcement
+) -> None:
+    """Add a pending run for each hook after the change to an announcement."""
     for hook in _hooks(stores, repo, change.event.post, change.name):
         run = _run(stores, repo, change, change.event.post, hook, fields)
         run = run.model_copy(update={"due": stores.clock.now() + LEASE})
         with _required():
-            pending.append((hook, access.create(stores.kv, keys.hook_runs(repo).at(run.request.run_id), run)))
-    return pending
+            made.runs.append((hook, access.create(stores.kv, keys.hook_runs(repo).at(run.request.run_id), run)))
 
 
 @contextmanager
