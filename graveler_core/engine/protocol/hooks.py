@@ -207,8 +207,7 @@ def _call_after(stores: Stores, repo: RepositoryRecord, hook: Webhook | Hook, ru
             ended = call(stores, repo, hook, run)
         else:
             answer = _called(stores, hook, run.value.request)
-            changed = _changed(stores, repo, run, _ended(stores, answer, 1, HookState.FAILED))
-            ended = None if changed is None else changed.value
+            ended = _stored(stores, repo, run, _ended(stores, answer, 1, HookState.FAILED))
     except GravelerError as e:  # the run stays pending, and is found by a delivery
         tell("hooks", WARNING, f"hook {hook.name}: its result could not be stored", hook=hook.name, error=str(e))
         return
@@ -216,6 +215,15 @@ def _call_after(stores: Stores, repo: RepositoryRecord, hook: Webhook | Hook, ru
         tell(
             "hooks", WARNING, f"hook {hook.name} failed", hook=hook.name, run=ended.request.run_id, error=ended.message
         )
+
+
+def _stored(stores: Stores, repo: RepositoryRecord, run: Held[HookRun], update: dict[str, object]) -> HookRun | None:
+    """Store the result of a function, also if a delivery has assumed that this process had ended."""
+    changed = _changed(stores, repo, run, update)
+    if changed is None:
+        given_up = access.read(stores.kv, keys.hook_runs(repo).at(run.value.request.run_id))
+        changed = None if given_up is None else _changed(stores, repo, given_up, update)
+    return None if changed is None else changed.value
 
 
 def _hooks(stores: Stores, repo: RepositoryRecord, event: HookEvent, name: str) -> list[Webhook | Hook]:

@@ -69,7 +69,7 @@ class HookDeliveries:
     passed: int = 0
     """Runs whose webhook was called and succeeded."""
     failed: int = 0
-    """Runs whose webhook was called and failed, was removed, or was a function of a process that ended."""
+    """Runs whose webhook was called and failed, or was removed, or whose function has no result after `LEASE`."""
     waiting: int = 0
     """Runs that another process may still complete."""
     withdrawn: int = 0
@@ -195,7 +195,7 @@ def _delivered(stores: Stores, repo: RepositoryRecord, held: Held[HookRun], keep
 def _called(stores: Stores, repo: RepositoryRecord, held: Held[HookRun]) -> str:
     run = held.value
     if run.is_function:
-        reason = "the process that had the function ended before it was called"
+        reason = "the process that has the function stored no result in time; it has probably ended"
     else:
         hook = next((known for known in repo.webhooks if known.name == run.request.hook_id), None)
         if hook is not None:

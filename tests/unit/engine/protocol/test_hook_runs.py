@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
+from graveler_core.engine.repositories.hook_delivery import HookDeliveries
 from graveler_core.errors import Unavailable
+from graveler_core.model.hook_runs import HookRequest, HookState
+from graveler_core.stores import Hook
 from tests.unit.engine.interposed import Interposed, unavailable
-from tests.unit.engine.protocol.test_hooks import Receiver, hooked, repository
+from tests.unit.engine.protocol.test_hooks import POST, Receiver, hooked, opened, repository
 from tests.unit.engine.world import World
 
 
@@ -24,3 +29,27 @@ def test_no_run_is_left_if_another_run_could_not_be_stored() -> None:
     with pytest.raises(Unavailable):
         repository(world, Receiver(), kv).create_branch("dev", "main")
     assert not list(repo.hook_runs())
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_slow_function_has_its_own_result_in_the_end(fails: bool) -> None:
+    """A delivery assumes after ten minutes that its process has ended. The process knows better."""
+    world = World()
+    world.repository()
+    others = repository(world, Receiver())
+    assumed = []
+
+    def slow(request: HookRequest, _: object) -> None:
+        world.clock.time += timedelta(minutes=11)
+        assert others.deliver_hooks() == HookDeliveries(failed=1)
+        assumed.extend(others.hook_runs())
+        if fails:
+            raise ValueError("too slow")
+
+    functions = (Hook("slow", slow, (POST,)),)
+    opened(world, Receiver(), functions=functions).repository("repo").branch("main").commit("m", allow_empty=True)
+    assert [run.message for run in assumed] == [
+        "the process that has the function stored no result in time; it has probably ended"
+    ]
+    (run,) = others.hook_runs()
+    assert (run.state, run.message) == ((HookState.FAILED, "ValueError: too slow") if fails else (HookState.PASSED, ""))
