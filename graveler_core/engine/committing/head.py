@@ -38,7 +38,7 @@ from functools import partial
 from graveler_core.engine.committing.draft import Draft, begin_operation, begun_operation
 from graveler_core.engine.compacting.index_maintenance import tend
 from graveler_core.engine.protocol import hooks
-from graveler_core.engine.protocol.hooks import HookedChange
+from graveler_core.engine.protocol.hooks import HookedChange, ToldCommits
 from graveler_core.engine.protocol.registers import fresh, same_content
 from graveler_core.engine.protocol.restrictions import require_permitted
 from graveler_core.engine.protocol.retry import retry
@@ -58,7 +58,7 @@ from graveler_core.errors import (
     Unavailable,
 )
 from graveler_core.model.entities import BranchRecord, Commit
-from graveler_core.model.ids import BranchId, CommitId, MetarangeId, Nonce, RepositoryId
+from graveler_core.model.ids import BranchId, CommitId, MetarangeId, RepositoryId
 from graveler_core.model.protection import BranchAction
 from graveler_core.model.webhooks import HookEvent
 from graveler_core.objects.commits import StoredCommit
@@ -116,8 +116,8 @@ class TriedCommits:
     """Heads on which the call has built, or is about to build."""
     event: HookEvent = HookEvent.PRE_COMMIT
     """Event of the hooks that are called before the swap."""
-    asked: set[tuple[str, Nonce]] = field(default_factory=set)
-    """Commits that the hooks have accepted: see `protocol.hooks.announced`."""
+    told: ToldCommits = field(default_factory=ToldCommits)
+    """What hooks were told about the commits."""
     unanswered: CommitId | None = None
     """Commit whose swap got no response and may still take effect."""
 
@@ -196,7 +196,7 @@ def advance(stores: Stores, registers: Registers, record: BranchRecord, head: Ne
 
     change = HookedChange(tried.event, partial(_told, stores, registers, commit), base.id, base.uid, base.epoch)
     try:
-        with hooks.announced(stores, registers.repository, change, asked=tried.asked):
+        with hooks.announced(stores, registers.repository, change, told=tried.told):
             new = following(stores, base, record)
             held = access.replace(stores.kv, where, registers.held, new, mine=happened, before=writes)
     except PredicateFailed:

@@ -49,6 +49,7 @@ LEASE: Final = timedelta(minutes=10)
 with common time limits; a longer series may be repeated by another process.
 """
 _LAST_MOMENT: Final = datetime(9999, 1, 1)
+PendingRuns = list[tuple[Webhook | Hook, Held[HookRun]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +72,19 @@ class HookedChange:
 class Announcement:
     """Runs of the hooks after a change that is about to happen."""
 
-    runs: list[tuple[Webhook | Hook, Held[HookRun]]] = field(default_factory=list)
+    runs: PendingRuns = field(default_factory=list)
     happened: bool = True
     """False if the flow found that the change did not happen."""
+
+
+@dataclass
+class ToldCommits:
+    """What one call has told hooks about its commits. If only the swap of a commit is repeated, it is told once."""
+
+    accepted: set[tuple[str, Nonce]] = field(default_factory=set)
+    """Commits that the hooks before the change have accepted, with the nonce of the repository record."""
+    unanswered: dict[str, PendingRuns] = field(default_factory=dict)
+    """Runs of swaps with an unknown outcome, by commit."""
 
 
 def are_set(stores: Stores, repo: RepositoryRecord) -> bool:
@@ -83,7 +94,7 @@ def are_set(stores: Stores, repo: RepositoryRecord) -> bool:
 
 @contextmanager
 def announced(
-    stores: Stores, repo: RepositoryRecord, change: HookedChange, *, asked: set[tuple[str, Nonce]] | None = None
+    stores: Stores, repo: RepositoryRecord, change: HookedChange, *, told: ToldCommits | None = None
 ) -> Iterator[Announcement]:
     """Call the hooks of a change before and after the swap that the `with` statement contains.
 
@@ -91,8 +102,7 @@ def announced(
         stores: Stores of the flow.
         repo: The repository.
         change: The change.
-        asked: Remembers the commits about which the hooks before the change were asked, with the nonce of the
-            repository record, so that they are not asked again if only the swap is repeated.
+        told: Remembers what the call has told hooks about its commits.
 
     Yields:
         The announcement. The flow sets `happened` to `False` if its swap failed without an error.
@@ -104,24 +114,25 @@ def announced(
         yield Announcement()
         return
     fields = change.request()
-    known = (str(fields.get("commit_id", "")), repo.nonce)
-    if asked is None or known not in asked:
+    commit, told = str(fields.get("commit_id", "")), told or ToldCommits()
+    if (commit, repo.nonce) not in told.accepted:
         _ask(stores, repo, change, fields)
-        if asked is not None:
-            asked.add(known)
+        told.accepted.add((commit, repo.nonce))
     made = Announcement()
     try:
         _prepare(stores, repo, change, fields, made)
         yield made
-    except OutcomeUnknown:  # the delivery finds out
+    except OutcomeUnknown:  # the delivery finds out, or a repetition of the swap
+        told.unanswered.setdefault(commit, []).extend(made.runs)
         raise
     except GravelerError:
-        _withdraw(stores, repo, made)
+        _withdraw(stores, repo, made.runs)
         raise
     if made.happened:
+        _withdraw(stores, repo, told.unanswered.pop(commit, []))
         _start(stores, repo, made)
     else:
-        _withdraw(stores, repo, made)
+        _withdraw(stores, repo, made.runs)
 
 
 def call(
@@ -190,8 +201,8 @@ def _required() -> Iterator[None]:
         raise Unavailable("the run of a hook could not be stored; nothing was changed") from e
 
 
-def _withdraw(stores: Stores, repo: RepositoryRecord, made: Announcement) -> None:
-    for _, run in made.runs:
+def _withdraw(stores: Stores, repo: RepositoryRecord, runs: PendingRuns) -> None:
+    for _, run in runs:
         with suppress(GravelerError):  # the delivery finds that the change did not happen
             access.remove(stores.kv, keys.hook_runs(repo).at(run.value.request.run_id), run)
 

@@ -7,8 +7,10 @@ from datetime import timedelta
 import pytest
 
 from graveler_core.engine.repositories.hook_delivery import HookDeliveries
-from graveler_core.errors import Unavailable
+from graveler_core.errors import OutcomeUnknown, Unavailable
+from graveler_core.kv.store import Predicate
 from graveler_core.model.hook_runs import HookRequest, HookState
+from graveler_core.records.access import LOST_ANSWERS
 from graveler_core.stores import Hook
 from tests.unit.engine.interposed import Interposed, unavailable
 from tests.unit.engine.protocol.test_hooks import POST, Receiver, hooked, opened, repository
@@ -53,3 +55,29 @@ def test_a_slow_function_has_its_own_result_in_the_end(fails: bool) -> None:
     ]
     (run,) = others.hook_runs()
     assert (run.state, run.message) == ((HookState.FAILED, "ValueError: too slow") if fails else (HookState.PASSED, ""))
+
+
+class Deaf(Interposed):
+    """A plain store that loses the first requests to swap a branch, so that their outcome is unknown."""
+
+    lost = 0
+
+    def set_if(self, partition: bytes, key: bytes, value: bytes, predicate: Predicate | None) -> Predicate:
+        if key.startswith(b"branches/") and self.lost < LOST_ANSWERS:
+            self.lost += 1
+            raise OutcomeUnknown("the request was lost")
+        return super().set_if(partition, key, value, predicate)
+
+
+def test_a_commit_whose_swap_is_repeated_has_one_run() -> None:
+    """Otherwise a delivery would call the hook again under another id, and the receiver could not recognize it."""
+    world, receiver = World(), Receiver()
+    world.repository()
+    repo = hooked(repository(world, receiver), POST)
+    deaf = Deaf(world.kv)
+    repository(world, receiver, deaf).branch("main").commit("m", allow_empty=True)
+    assert deaf.lost == LOST_ANSWERS
+    world.clock.time += timedelta(minutes=11)
+    assert repo.deliver_hooks() == HookDeliveries()
+    assert receiver.events() == [POST]
+    assert len(list(repo.hook_runs())) == 1
