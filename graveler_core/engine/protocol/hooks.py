@@ -15,7 +15,7 @@ happened. A hook after a change is therefore called at least once for each chang
 happen. Before a process calls the hook of a pending run, it takes the run: a swap moves the `due` time of the run. If
 two processes find the same run, the hook is therefore called once, unless the first process needs longer than `LEASE`.
 The swap also counts the first attempt. A pending run with attempts was therefore taken before, by a process that knew
-that the change has happened.
+that the change has happened. `engine.protocol.hook_calls` takes runs, makes the calls, and stores the results.
 
 The hooks of a repository are in its record, which every flow reads anyway, so a repository without hooks costs no call.
 An operation that begins after a hook was set calls the hook, in every process.
@@ -31,23 +31,19 @@ from functools import partial
 from logging import WARNING
 from typing import Final
 
-from graveler_core.errors import GravelerError, Kind, OutcomeUnknown, PermissionDenied, PredicateFailed, Unavailable
+from graveler_core.engine.protocol.hook_calls import LEASE, answer_of, call, call_function, result_of
+from graveler_core.errors import GravelerError, Kind, OutcomeUnknown, PermissionDenied, Unavailable
 from graveler_core.model.entities import RepositoryRecord
-from graveler_core.model.hook_runs import MAX_HOOK_TEXT, HookRequest, HookRun, HookState
+from graveler_core.model.hook_runs import HookRequest, HookRun, HookState
 from graveler_core.model.ids import Nonce
 from graveler_core.model.webhooks import HookEvent, Webhook, matching
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
 from graveler_core.stores import Stores
-from graveler_core.stores.hooks import Hook, HookAnswer
+from graveler_core.stores.hooks import Hook
 from graveler_core.telemetry.events import tell
-from graveler_core.telemetry.secrets import without_secrets
 
-LEASE: Final = timedelta(minutes=10)
-"""Time for which a process keeps a pending run to itself. It is longer than any retry budget and any series of attempts
-with common time limits; a longer series may be repeated by another process.
-"""
 _LAST_MOMENT: Final = datetime(9999, 1, 1)
 PendingRuns = list[tuple[Webhook | Hook, Held[HookRun]]]
 
@@ -135,46 +131,12 @@ def announced(
         _withdraw(stores, repo, made.runs)
 
 
-def call(
-    stores: Stores, repo: RepositoryRecord, hook: Webhook, run: Held[HookRun], *, again: bool = False
-) -> HookRun | None:
-    """Take a run, call its webhook, and store the result.
-
-    Args:
-        stores: Stores of the flow.
-        repo: The repository.
-        hook: The webhook.
-        run: The run, as it was read.
-        again: Call the hook although the run is not pending.
-
-    Returns:
-        The run with its result, or `None` if another process has taken it.
-
-    Raises:
-        OutcomeUnknown: A response was lost. The webhook was perhaps called.
-    """
-    if run.value.state is not HookState.PENDING and not again:
-        return None
-    before = run.value.attempts
-    taking = {"state": HookState.PENDING, "due": stores.clock.now() + LEASE, "attempts": before + 1}
-    taken = _changed(stores, repo, run, taking)
-    if taken is None:
-        return None
-    answer, attempts = _sent(stores, hook, taken.value.request)
-    ended = _ended(stores, answer, before + attempts, HookState.FAILED)
-    changed = _changed(stores, repo, taken, ended)
-    return None if changed is None else changed.value
-
-
 def _ask(stores: Stores, repo: RepositoryRecord, change: HookedChange, fields: dict[str, object]) -> None:
     """Call the hooks before a change, in order of their names. The first refusal ends the flow."""
     for hook in _hooks(stores, repo, change.event, change.name):
         run = _run(stores, repo, change, change.event, hook, fields)
-        if isinstance(hook, Webhook):
-            answer, attempts = _sent(stores, hook, run.request)
-        else:
-            answer, attempts = _called(stores, hook, run.request), 1
-        run = run.model_copy(update=_ended(stores, answer, attempts, HookState.REFUSED))
+        answer, attempts = answer_of(stores, hook, run.request)
+        run = run.model_copy(update=result_of(stores, answer, attempts, HookState.REFUSED))
         with _required():
             access.write(stores.kv, keys.hook_runs(repo).at(run.request.run_id), run)
         if not answer.accepted:
@@ -214,11 +176,7 @@ def _start(stores: Stores, repo: RepositoryRecord, made: Announcement) -> None:
 
 def _call_after(stores: Stores, repo: RepositoryRecord, hook: Webhook | Hook, run: Held[HookRun]) -> None:
     try:
-        if isinstance(hook, Webhook):
-            ended = call(stores, repo, hook, run)
-        else:
-            answer = _called(stores, hook, run.value.request)
-            ended = _stored(stores, repo, run, _ended(stores, answer, 1, HookState.FAILED))
+        ended = call(stores, repo, hook, run) if isinstance(hook, Webhook) else call_function(stores, repo, hook, run)
     except GravelerError as e:  # the run stays pending, and is found by a delivery
         tell("hooks", WARNING, f"hook {hook.name}: its result could not be stored", hook=hook.name, error=str(e))
         return
@@ -226,15 +184,6 @@ def _call_after(stores: Stores, repo: RepositoryRecord, hook: Webhook | Hook, ru
         tell(
             "hooks", WARNING, f"hook {hook.name} failed", hook=hook.name, run=ended.request.run_id, error=ended.message
         )
-
-
-def _stored(stores: Stores, repo: RepositoryRecord, run: Held[HookRun], update: dict[str, object]) -> HookRun | None:
-    """Store the result of a function, also if a delivery has assumed that this process had ended."""
-    changed = _changed(stores, repo, run, update)
-    if changed is None:
-        given_up = access.read(stores.kv, keys.hook_runs(repo).at(run.value.request.run_id))
-        changed = None if given_up is None else _changed(stores, repo, given_up, update)
-    return None if changed is None else changed.value
 
 
 def _hooks(stores: Stores, repo: RepositoryRecord, event: HookEvent, name: str) -> list[Webhook | Hook]:
@@ -277,51 +226,6 @@ def _run_id(now: datetime, fresh: str) -> str:
     """Return an id that sorts before the ids of earlier runs, so that a listing begins with the newest."""
     left = (_LAST_MOMENT - now.replace(tzinfo=None)) // timedelta(microseconds=1)
     return f"{left:016x}{fresh[:16]}"
-
-
-def _sent(stores: Stores, hook: Webhook, request: HookRequest) -> tuple[HookAnswer, int]:
-    """Send a request until there is an answer, or the attempts are used up. Return the answer and the attempts."""
-    body = request.model_dump_json().encode()
-    attempts = 1
-    answer = stores.hooks.send(hook, request.run_id, request.event_type, body)
-    while answer.may_repeat and attempts < hook.max_attempts:
-        stores.clock.sleep(min(30.0, 0.5 * 2**attempts))
-        attempts += 1
-        answer = stores.hooks.send(hook, request.run_id, request.event_type, body)
-    return answer, attempts
-
-
-def _called(stores: Stores, hook: Hook, request: HookRequest) -> HookAnswer:
-    """Call a function of this process. An error is its refusal or failure."""
-    repository = None if stores.hooks.handle is None else stores.hooks.handle(stores, request.repository_id)
-    try:
-        hook.run(request, repository)
-    except Exception as e:
-        text = str(e) if isinstance(e, GravelerError) else f"{type(e).__name__}: {e}"
-        return HookAnswer(None, without_secrets(text)[:MAX_HOOK_TEXT])
-    return HookAnswer(None, "", accepted=True)
-
-
-def _ended(stores: Stores, answer: HookAnswer, attempts: int, otherwise: HookState) -> dict[str, object]:
-    return {
-        "state": HookState.PASSED if answer.accepted else otherwise,
-        "due": None,
-        "ended": stores.clock.now(),
-        "attempts": attempts,
-        "status": answer.status,
-        "message": answer.message,
-    }
-
-
-def _changed(
-    stores: Stores, repo: RepositoryRecord, run: Held[HookRun], update: dict[str, object]
-) -> Held[HookRun] | None:
-    """Replace the record of a run. Return `None` if another process has changed it."""
-    record = run.value.model_copy(update={**update, "nonce": Nonce(stores.ids.fresh())})
-    try:
-        return access.replace(stores.kv, keys.hook_runs(repo).at(record.request.run_id), run, record)
-    except PredicateFailed:
-        return None
 
 
 def _refused(run: HookRun) -> PermissionDenied:

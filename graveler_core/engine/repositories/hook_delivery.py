@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from graveler_core.engine.protocol.hooks import call
+from graveler_core.engine.protocol.hook_calls import call
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.engine.repositories.webhooks import hook_missing
 from graveler_core.errors import (
@@ -69,7 +69,7 @@ class HookDeliveries:
     passed: int = 0
     """Runs whose webhook was called and succeeded."""
     failed: int = 0
-    """Runs whose webhook was called and failed, or was removed, or whose function has no result after `LEASE`."""
+    """Runs whose webhook was called and failed, or was removed, or whose function stored no result in time."""
     waiting: int = 0
     """Runs that another process may still complete."""
     withdrawn: int = 0

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from graveler_core.engine.protocol.hooks import LEASE
+from graveler_core.engine.protocol.hook_calls import LEASE
 from graveler_core.engine.repositories.hook_delivery import HookDeliveries
 from graveler_core.errors import GravelerError, InvalidInput, Kind, OutcomeUnknown
 from graveler_core.facade.graveler import Graveler
