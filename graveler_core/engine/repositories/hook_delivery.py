@@ -177,15 +177,15 @@ def _not_delivered(repo: RepositoryId, errors: list[GravelerError]) -> GravelerE
 def _delivered(stores: Stores, repo: RepositoryRecord, held: Held[HookRun], keep: timedelta) -> str:
     """Deal with one run. Return the name of the number that counts it, or "" if there was nothing to do."""
     run, now = held.value, stores.clock.now()
-    age = now - run.request.event_time
     if run.state is not HookState.PENDING:
-        return "removed" if age > keep and _removed(stores, repo, held) else ""
+        is_old = now - (run.ended or run.request.event_time) > keep
+        return "removed" if is_old and _removed(stores, repo, held) else ""
     if run.due is not None and run.due > now:
         return "waiting"
     happened = run.attempts > 0 or _happened(stores, repo, run)
     if happened:
         return _called(stores, repo, held)
-    if age <= PATIENCE:
+    if now - run.request.event_time <= PATIENCE:
         return "waiting"
     if happened is None:
         return "uncertain" if _ended(stores, repo, held, HookState.UNCERTAIN, "") else "waiting"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from graveler_core.engine.repositories.hook_delivery import HookDeliveries
+from graveler_core.engine.repositories.hook_delivery import KEPT, HookDeliveries
 from graveler_core.errors import CorruptData, Unavailable
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
@@ -185,3 +185,16 @@ def test_an_assignment_is_uncertain_when_the_tag_does_not_remember_it(receiver: 
     remembered = moves <= MOST_MOVES
     assert repo.deliver_hooks() == (HookDeliveries(passed=1) if remembered else HookDeliveries(uncertain=1))
     assert [told["commit_id"] for told in receiver.told] == [dev] * remembered
+
+
+def test_a_result_is_kept_from_the_call_on(receiver: Receiver) -> None:
+    """The hook was called long after the change."""
+    world, repo = opened(receiver)
+    hook(repo, POST)
+    dying(world, commit)
+    world.clock.time += 2 * KEPT
+    assert repo.deliver_hooks() == HookDeliveries(passed=1)
+    world.clock.time += KEPT - DAY
+    assert repo.deliver_hooks() == HookDeliveries()
+    world.clock.time += 2 * DAY
+    assert repo.deliver_hooks() == HookDeliveries(removed=1)
