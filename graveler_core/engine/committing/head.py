@@ -117,7 +117,7 @@ class TriedCommits:
     event: HookEvent = HookEvent.PRE_COMMIT
     """Event of the hooks that are called before the swap."""
     told: ToldCommits = field(default_factory=ToldCommits)
-    """What hooks were told about the commits."""
+    """Commits about which hooks were told: see `protocol.hooks.announced`."""
     unanswered: CommitId | None = None
     """Commit whose swap got no response and may still take effect."""
 

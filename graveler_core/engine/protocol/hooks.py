@@ -75,7 +75,7 @@ class Announcement:
 
 @dataclass
 class ToldCommits:
-    """What one call has told hooks about its commits. If only the swap of a commit is repeated, it is told once."""
+    """Commits of one call about which hooks were told. If only the swap of a commit is repeated, it is told once."""
 
     accepted: set[tuple[str, Nonce]] = field(default_factory=set)
     """Commits that the hooks before the change have accepted, with the nonce of the repository record."""
@@ -98,7 +98,7 @@ def announced(
         stores: Stores of the flow.
         repo: The repository.
         change: The change.
-        told: Remembers what the call has told hooks about its commits.
+        told: Remembers the commits about which the call has told hooks.
 
     Yields:
         The announcement. The flow sets `happened` to `False` if its swap failed without an error.
