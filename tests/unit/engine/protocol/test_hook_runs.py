@@ -9,7 +9,7 @@ import pytest
 from graveler_core.engine.repositories.hook_delivery import HookDeliveries
 from graveler_core.errors import OutcomeUnknown, Unavailable
 from graveler_core.kv.store import Predicate
-from graveler_core.model.hook_runs import HookRequest, HookState
+from graveler_core.model.hook_runs import HookRequest, HookRun, HookState
 from graveler_core.records.access import LOST_ANSWERS
 from graveler_core.stores import Hook
 from tests.unit.engine.interposed import Interposed, unavailable
@@ -39,7 +39,7 @@ def test_a_slow_function_has_its_own_result_in_the_end(fails: bool) -> None:
     world = World()
     world.repository()
     others = repository(world, Receiver())
-    assumed = []
+    assumed: list[HookRun] = []
 
     def slow(request: HookRequest, _: object) -> None:
         world.clock.time += timedelta(minutes=11)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -74,10 +75,9 @@ def during_a_repetition(act: Act) -> Iterator[tuple[Receiver, Exception | None, 
         kv, others = Interposed(world.kv), list[Exception | None]()
         repeating = repository(world, receiver, kv)
         kv.reset()
-        kv.before[number] = lambda world=world, receiver=receiver, others=others: others.append(
-            error_of(lambda: act(repository(world, receiver)))
-        )
-        mine = error_of(lambda repo=repeating: repo.repeat_hook(run.request.run_id))
+        other = partial(error_of, partial(act, repository(world, receiver)))
+        kv.before[number] = lambda others=others, other=other: others.append(other())
+        mine = error_of(partial(repeating.repeat_hook, run.request.run_id))
         if kv.before:
             return
         yield receiver, mine, others[0]
