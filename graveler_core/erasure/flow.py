@@ -82,6 +82,7 @@ def erase(
         NotFound: No commit and no branch has ever had the paths (`PathNotFound`), or the repository was deleted.
         InvalidInput: The repository is bare, or content cannot be deleted: it is inside entries, or not in the
             repository's namespace. Nothing was changed.
+        LimitExceeded: (`MetadataTooLarge`) The texts of the commits are too long together. Nothing was changed.
         Conflict: Other paths or repositories name the content (`ContentShared`). No content was deleted. If they were
             staged in the meantime, branches may have lost the paths.
         PermissionDenied: The repository is read-only, or a branch that shows the paths is protected.
@@ -102,7 +103,7 @@ def erase(
             return work.report(ended)
         found = _admitted(stores, repo, plan, progress)
         if not found.objects.num_rows:
-            work.remove_paths(plan.rule, plan.why)
+            work.remove_paths(plan)
             return Erased(
                 dry_run=False,
                 rule=plan.rule,

@@ -35,6 +35,7 @@ class ErasurePlan:
     rule: ErasureRule
     why: str
     by: str = ""
+    """Committer of the commits that remove the paths."""
     shared: bool = False
     """Also erase content that other paths or repositories name."""
     dry_run: bool = False
@@ -53,10 +54,16 @@ class StandingErasure:
         """Reason for which this process has withdrawn the erasure."""
 
     def begin(self, plan: ErasurePlan) -> bool:
-        """Create the record. Return `False` if another erasure is under way."""
+        """Create the record. Return `False` if another erasure is under way.
+
+        Raises:
+            InvalidInput, LimitExceeded: No commit can have the texts of the erasure.
+        """
         now = self.stores.clock.now()
+        id = f"{now:%Y%m%dT%H%M%S}-{self.stores.ids.fresh()[-12:]}"
+        _removal(plan, id)  # a record whose commits are refused could never end
         record = Erasure(
-            id=f"{now:%Y%m%dT%H%M%S}-{self.stores.ids.fresh()[-12:]}",
+            id=id,
             state=ErasureState.ERASING,
             prefix=plan.rule.prefix,
             paths=plan.rule.paths,
@@ -115,10 +122,9 @@ class StandingErasure:
             naming=naming_commits(self.stores, self.repository, ended.rule, self.progress),
         )
 
-    def remove_paths(self, rule: ErasureRule, why: str, id: str = "") -> None:
+    def remove_paths(self, wanted: ErasurePlan | Erasure, id: str = "") -> None:
         """Remove the paths from all branches, and note the commits."""
-        draft = Draft(f"Erase {rule}: {why}", metadata={"erasure": id} if id else {})
-        self.commits += remove_from_branches(self.stores, self.repository, rule, draft)
+        self.commits += remove_from_branches(self.stores, self.repository, wanted.rule, _removal(wanted, id))
 
     def _permitted(self, held: Held[Erasure]) -> None:
         try:
@@ -138,7 +144,7 @@ class StandingErasure:
         if listed is None:
             return
         repositories.count_erasure(self.stores.kv, self.stores.ids, self.repository)
-        self.remove_paths(erasure.rule, erasure.why, erasure.id)
+        self.remove_paths(erasure, erasure.id)
         found = survey(self.stores, self.repository, erasure.rule, self.progress)
         shared = [] if erasure.shared else self._sharing(listed.value, found)
         refused = refusal(erasure.rule, found, shared)
@@ -191,3 +197,8 @@ class StandingErasure:
             return access.replace(self.stores.kv, self.where, held, record)
         except PredicateFailed:
             return None
+
+
+def _removal(wanted: ErasurePlan | Erasure, id: str) -> Draft:
+    """Return the draft of the commits that remove the paths."""
+    return Draft(f"Erase {wanted.rule}: {wanted.why}", wanted.by, {"erasure": id} if id else {})

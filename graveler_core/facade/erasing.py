@@ -56,7 +56,7 @@ class Erasing(Handle):
             Conflict: (`ContentShared`) other paths or repositories name the content, and `shared` is false. No content
                 was deleted.
             PermissionDenied: the repository is read-only, or a branch that shows the paths is protected.
-            LimitExceeded: the paths are too long together.
+            LimitExceeded: the paths, or the texts of the commits, are too long together.
             SlowDown: the paths are written again and again.
         """
         plan = ErasurePlan(erasure_rule(paths, prefix), require_reason(why), committer, shared, dry_run)

@@ -1,4 +1,6 @@
-"""Which permissions an erasure needs: on its paths, and on everything if it may reach everything."""
+"""Which permissions an erasure needs: on its paths, and on everything if it may reach everything. Also the committer
+of its commits.
+"""
 
 from __future__ import annotations
 
@@ -31,3 +33,10 @@ def test_an_erasure_needs_its_paths(tmp_path: Path) -> None:
     everything = asked_by(lake, Says("fs:*"), Says("auth:*"), Says("retention:CollectGarbage"))
     with pytest.raises(PermissionDenied):
         everything.erase([PATH], why="a request")
+
+
+@pytest.mark.parametrize(("may", "committer"), [((), "ada"), ((Says("fs:SetCommitter"),), "eve")])
+def test_the_committer_is_the_user(tmp_path: Path, may: tuple[Says, ...], committer: str) -> None:
+    lake = Lake(tmp_path)
+    done = asked_by(lake, Says("retention:EraseContent"), *may).erase([PATH], why="a request", committer="eve")
+    assert {lake.repo.commit(commit).committer for _, commit in done.commits} == {committer}
