@@ -151,7 +151,7 @@ class StandingErasure:
         if refused is not None:
             if self._swapped(listed, state=ErasureState.WITHDRAWN) is not None:
                 self.refused = refused
-        elif self._all_marked(listed.value, found):
+        elif self._all_marked(found):
             marks = erased_contents(self.stores.kv, self.repository).marked(listed.value)
             size = sum(mark.size for mark in marks)
             self._swapped(listed, state=ErasureState.DELETING, objects=len(marks), size=size)
@@ -166,7 +166,7 @@ class StandingErasure:
         rounds = {*erasure.rounds, *self.stores.executor.map(known.mark, marks)}
         return tuple(sorted(rounds - {""}))
 
-    def _all_marked(self, erasure: Erasure, found: Survey) -> bool:
+    def _all_marked(self, found: Survey) -> bool:
         addresses = found.objects.column("address").to_pylist()
         return len(erased_contents(self.stores.kv, self.repository).of(addresses)) == len(addresses)
 
