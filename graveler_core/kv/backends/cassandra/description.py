@@ -21,7 +21,7 @@ _SETTINGS: Final = "SELECT name, value FROM system_views.settings WHERE name IN 
 _SYNCED: Final = ("batch", "group")
 """Values of `commitlog_sync` with which a node answers after it has written to disk."""
 _MANY: Final = 3
-"""Number of replicas above which a power failure of one of them loses nothing that a quorum has."""
+"""Number of replicas from which on a power failure of one of them loses nothing that a quorum has."""
 
 
 def described(client: CassandraClient) -> Description:
