@@ -59,12 +59,12 @@ class Contents:
                 self.blind = True
                 yield Finding(Trouble.MISSING, Thing.LAYOUT, id, "is missing", f"commit {id}")
 
-    def note_former(self, since: datetime | None = None) -> None:
-        """Note the items to which layouts replaced after `since` referred before. Missing items are not damage here."""
+    def note_former(self, since: datetime | None = None) -> Iterator[Finding]:
+        """Note the items to which layouts replaced after `since` referred before. Yield their problems."""
         for id in self.replaced:
             layout = self._decoded(id)
             for index in [] if layout is None else _former(layout, since):
-                self._note(index, id)
+                yield from self._note(index, id)
 
     def note_other(self, id: CommitId, since: datetime | None = None) -> list[Finding]:
         """Note the items to which the layout of an unreachable commit refers. Return the problems of the layout."""

@@ -6,7 +6,7 @@ commit refers to the parts that they share. Branches are therefore read before l
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -78,24 +78,24 @@ class Inspection:
         Args:
             since: Consider only layouts that were replaced after this time.
 
-        Yields the unreachable commits and layouts, and the damage in their content. An incomplete commit is not
-        damage: its writer may have been interrupted.
+        Yields the unreachable commits and layouts, and the damage in their content and in that of replaced layouts. A
+        missing item is not damage: the writer of the commit may have been interrupted, or a sweep has deleted the item.
         """
         yield from self._note_rest(self.contents, "no branch or tag reaches it", since)
         yield from self._note_rest(self.log, "the log of references does not reach it", since)
 
     def _note_rest(self, contents: Contents, why: str, since: datetime | None) -> Iterator[Finding]:
-        contents.note_former(since)
+        yield from _present(contents.note_former(since))
         for id, header in contents.commits.unreachable():
             wrong = contents.note_other(id, since)
-            yield from (finding for finding in wrong if finding.trouble is not Trouble.MISSING)
+            yield from _present(wrong)
             if header.made < self.began:
                 missing = sum(finding.trouble is Trouble.MISSING for finding in wrong)
                 rest = f"; {missing} parts of its content are missing" if missing else ""
                 yield Finding(Trouble.UNREACHABLE, Thing.COMMIT, id, f"{why}{rest}")
         for id in contents.others:
             if contents.commits.headers.get(id) is None:
-                contents.note_other(id, since)
+                yield from _present(contents.note_other(id, since))
                 yield Finding(Trouble.UNREACHABLE, Thing.LAYOUT, id, "its commit does not exist")
 
     def _reached(self) -> Iterator[Finding]:
@@ -128,6 +128,11 @@ class Inspection:
             yield from staged.check(branch.id, layer)
         if branch.compacted_metarange is not None:
             yield from self.walk.metarange(branch.compacted_metarange, f"branch {branch.id}")
+
+
+def _present(found: Iterable[Finding]) -> Iterator[Finding]:
+    """Return the findings, except those of missing items."""
+    return (finding for finding in found if finding.trouble is not Trouble.MISSING)
 
 
 def begun(stores: Stores, repo: RepositoryRecord, *, deep: bool, progress: Progress) -> Inspection:

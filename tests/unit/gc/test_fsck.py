@@ -16,8 +16,8 @@ from graveler_core.gc.findings import Finding, Trouble
 from graveler_core.gc.fsck import fsck
 from graveler_core.gc.stock import Stock
 from graveler_core.gc.walk import Walk
-from graveler_core.model.entities import Layout
-from graveler_core.model.ids import CommitId
+from graveler_core.model.entities import Layout, Superseded
+from graveler_core.model.ids import CommitId, MetarangeId
 from graveler_core.records import layout as keys
 from tests.unit.engine.interposed import Interposed
 from tests.unit.engine.world import entry
@@ -277,6 +277,37 @@ def test_a_commit_that_was_not_finished_is_no_damage(place: Place) -> None:
     (found,) = (f for f in place.found() if f.id == made)
     assert (found.trouble, found.thing) == ("unreachable", "commit")
     assert "1 parts of its content are missing" in found.why
+
+
+def test_a_damaged_layout_without_a_commit(place: Place) -> None:
+    """It is unknown what it names, so nothing is called unreachable."""
+    place.world.kv.set(keys.partition(place.repo), b"layouts/" + b"5" * 64, b"garbage")
+    (found,) = place.found()
+    assert (found.trouble, found.thing, found.id) == ("corrupt", "layout", "5" * 64)
+
+
+def test_damage_to_what_only_a_replaced_layout_names(place: Place) -> None:
+    id, node = only_replaced(place)
+    content = node.read_bytes()
+    node.write_bytes(b"garbage")
+    (found,) = place.found()
+    assert (found.trouble, found.thing, found.named_by) == ("corrupt", "node", f"commit {id}")
+    node.unlink()
+    assert not place.damage()
+    node.write_bytes(content)
+
+
+def only_replaced(place: Place) -> tuple[CommitId, Path]:
+    """Have the layout of a commit replace one with another tree. Return the commit, and the root of the former tree."""
+    head = place.commit(place.handle.commit("dev").id)
+    (node, *_) = (file for file in place.files if file.name not in named(place)[0] and file.read_bytes()[:4] != b"PAR1")
+    node.chmod(0o644)
+    former = replace(head.layout.index, metarange_id=MetarangeId(node.name))
+    since = place.world.clock.time
+    superseded = (*head.layout.superseded, Superseded(index=former, since=since))
+    where = keys.commit_layout(place.repo, head.id)
+    place.world.kv.set(where.partition, where.key, encode(head.layout.model_copy(update={"superseded": superseded})))
+    return head.id, node
 
 
 def test_names_that_are_gone(place: Place) -> None:

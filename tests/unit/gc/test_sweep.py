@@ -20,7 +20,7 @@ from graveler_core.records import layout as keys
 from tests.unit.engine.interposed import Interposed
 from tests.unit.engine.world import entry
 from tests.unit.gc.places import Place
-from tests.unit.gc.test_fsck import LEFT_BY_THE_MERGE, named, rows
+from tests.unit.gc.test_fsck import LEFT_BY_THE_MERGE, named, only_replaced, rows
 
 LATER = GRACE + timedelta(minutes=1)
 
@@ -135,6 +135,23 @@ def test_a_missing_node_stops_it(aged: Place) -> None:
     aged.file(root).unlink()
     files = aged.files
     with pytest.raises(CorruptData, match=root):
+        swept(aged)
+    assert aged.files == files
+
+
+def test_a_damaged_layout_without_a_commit_stops_it(aged: Place) -> None:
+    aged.world.kv.set(keys.partition(aged.repo), b"layouts/" + b"5" * 64, b"garbage")
+    files = aged.files
+    with pytest.raises(CorruptData, match="5" * 64):
+        swept(aged, SweepPlan(grace=timedelta(0), alone=True))
+    assert aged.files == files
+
+
+def test_damage_to_what_only_a_replaced_layout_names_stops_it(aged: Place) -> None:
+    _, node = only_replaced(aged)
+    node.write_bytes(b"garbage")
+    files = aged.files
+    with pytest.raises(CorruptData, match=node.name):
         swept(aged)
     assert aged.files == files
 
