@@ -82,10 +82,9 @@ def ask(instance: dg.DagsterInstance, job_name: str, wanted: Iterable[tuple[Bran
     asked, at_work = Asked(), branches_at_work(instance, job_name)
     room = pace.at_once - len(at_work)
     for item, why in wanted:
-        begun = item.branch.compaction_start_time
         if item.branch.uid in at_work:
             asked.hold("with an active run")
-        elif begun is not None and datetime.now(UTC) - begun < pace.fresh:
+        elif item.branch.compaction_began_within(pace.fresh, datetime.now(UTC)):
             asked.hold(f"whose compaction began less than {pace.fresh_seconds:g} s ago")
         elif len(asked.requests) >= room:
             asked.hold(f"above the limit of {counted(pace.at_once, 'concurrent run')}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -119,6 +119,15 @@ class BranchRecord(Record):
     """Creation and newest moves of the branch: see `model.past`."""
     marked_default: bool = Field(default=False, exclude_if=operator.not_)
     """True if the branch was made the default branch. See `engine.references.repository_settings`."""
+
+    def compaction_began_within(self, time: timedelta, now: datetime) -> bool:
+        """Return `True` if a compaction began less than some time before `now`.
+
+        A start after `now` was written by a process whose clock is ahead. It does not count, because it could delay
+        compactions for as long as the clocks differ.
+        """
+        begun = self.compaction_start_time
+        return begun is not None and timedelta(0) <= now - begun < time
 
     def _html_row(self) -> dict[str, object]:
         """Return what a listing in a notebook shows of the branch, by name."""

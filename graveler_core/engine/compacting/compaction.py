@@ -96,7 +96,7 @@ def _seal(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedelta
         now = fresh(stores, repo, branch)
         begun, start = now.branch.compaction_start_time, stores.clock.now()
         # After a lost response, the recorded start time may be that of this compaction.
-        if begun is not None and begun not in mine and start - begun < every:
+        if begun not in mine and now.branch.compaction_began_within(every, start):
             raise SlowDown(
                 f"branch {branch!r}: a compaction began at {begun:%Y-%m-%d %H:%M:%S} UTC, less than {every} ago",
                 kind=Kind.CompactionUnderWay,

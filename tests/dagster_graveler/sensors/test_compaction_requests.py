@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 import pytest
@@ -42,6 +42,15 @@ def test_the_priority_is_the_pressure(
         instance, "compaction_job", [(replace(item, pressure=replace(item.pressure, value=value)), "")], Pace()
     ).requests
     assert request.tags["dagster/priority"] == priority
+
+
+def test_a_start_in_the_future_holds_no_branch(instance: dg.DagsterInstance, lake: Repository) -> None:
+    """A process whose clock is ahead has written it."""
+    now = datetime.now(UTC)
+    item = lake.branch("main").pressure()
+    for begun, count in ((now, 0), (now + timedelta(hours=1), 1)):
+        begun_then = replace(item, branch=item.branch.model_copy(update={"compaction_start_time": begun}))
+        assert len(ask(instance, "compaction_job", [(begun_then, "it is time")], Pace()).requests) == count
 
 
 def test_a_branch_rests_for_a_day_at_most(instance: dg.DagsterInstance, lake: Repository) -> None:

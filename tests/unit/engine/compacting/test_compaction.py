@@ -183,6 +183,23 @@ def test_a_compaction_gives_way_to_one_that_has_just_begun(world: World, main: B
     assert main.record().compacted_metarange != before.compacted_metarange
 
 
+@pytest.mark.parametrize("ahead", [timedelta(seconds=1), EVERY, timedelta(days=1)])
+@pytest.mark.parametrize("every", [timedelta(0), EVERY])
+def test_a_start_in_the_future_delays_nobody(world: World, main: Branch, ahead: timedelta, every: timedelta) -> None:
+    """A process whose clock is ahead has written it. The next compaction replaces it."""
+    main.stage("b", entry(1))
+    world.clock.time += ahead
+    compact(world)
+    world.clock.time -= ahead
+    main.stage("b", entry(2))
+    main.compact(every=every)
+    main.stage("b", entry(3))
+    with pytest.raises(SlowDown):
+        compact(world)
+    world.clock.time += EVERY
+    compact(world)
+
+
 def test_of_two_that_begin_at_once_one_builds(world: World, main: Branch) -> None:
     """The start time is set by the swap that seals: who loses it reads the start time of the other."""
     main.stage("b", entry(1))
