@@ -30,10 +30,11 @@ from graveler.server.body_stream import BodyStream
 from graveler.server.limits import RequestLimits
 from graveler.server.observing import facts_of
 from graveler.server.parts import ServerParts, ServerUsers
+from graveler.server.request_body import body_of
 from graveler.server.web.application import web_routes
 from graveler.server.web.links import ROOT
 from graveler.server.worker_threads import run_in_thread
-from graveler_core.errors import GravelerError, InvalidInput, LimitExceeded
+from graveler_core.errors import GravelerError, InvalidInput
 
 API: Final = "/api/v1"
 """Path of the API."""
@@ -138,23 +139,13 @@ async def _json_body(route: ApiRoute, request: Request) -> Any:
     """
     if route.body is None:
         return None
-    content, announced = bytearray(), request.headers.get("content-length", "0")
-    if announced.isdecimal() and int(announced) > MAX_JSON_BYTES:
-        raise _too_large()  # before the client sends it
-    async for piece in request.stream():
-        content += piece
-        if len(content) > MAX_JSON_BYTES:
-            raise _too_large()
+    content = await body_of(request, "body", MAX_JSON_BYTES)
     if not content and not route.body_required:
         return None
     try:
         return route.body.model_validate(json.loads(content))
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"body: {_reason(error)}") from error
-
-
-def _too_large() -> LimitExceeded:
-    return LimitExceeded(f"body: has more than {MAX_JSON_BYTES:,} bytes, the maximum", limit=MAX_JSON_BYTES)
 
 
 def _reason(error: Exception) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from graveler_core.errors import InvalidInput, LimitExceeded
+from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.address import Namespace, relative_address
+from graveler_core.model.limit import require_limit
 
 TEMPORARY = ".graveler-tmp"
 """First segment reserved for unfinished writes of local directories. No object is below it, and listings omit it."""
@@ -35,12 +36,11 @@ def checked_address(address: str) -> str:
         raise InvalidInput(f"address {address!r}: {TEMPORARY} is reserved for unfinished writes", address=address)
     if _CONTROL.search(address):
         raise InvalidInput(f"address {address!r}: must not contain control characters", address=address)
-    if len(encoded) > MAX_ADDRESS_BYTES or max(map(len, segments)) > MAX_SEGMENT_BYTES:
-        raise LimitExceeded(
-            f"address {address[:60]!r}…: may have at most {MAX_ADDRESS_BYTES} bytes in UTF-8, "
-            f"{MAX_SEGMENT_BYTES} between two slashes",
-            address=address,
-        )
+    longest = max(map(len, segments))
+    if len(encoded) > MAX_ADDRESS_BYTES or longest > MAX_SEGMENT_BYTES:
+        shown = f"address {address[:60]!r}…"
+        require_limit(shown, len(encoded), MAX_ADDRESS_BYTES, "bytes in UTF-8", Kind.ValueTooLarge)
+        require_limit(shown, longest, MAX_SEGMENT_BYTES, "bytes between two slashes", Kind.ValueTooLarge)
     return address
 
 

@@ -15,8 +15,9 @@ from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 
+from graveler.server.request_body import body_of
 from graveler.server.same_site import from_another_site
-from graveler_core.errors import InvalidInput, LimitExceeded, PermissionDenied
+from graveler_core.errors import InvalidInput, PermissionDenied
 
 TOKEN_FIELD: Final = "token"  # noqa: S105 - the name of a field
 MAX_FORM_BYTES: Final = 64 << 10
@@ -65,11 +66,7 @@ async def form_of(request: Request) -> dict[str, str]:
     """
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM_TYPE:
         raise InvalidInput(f"form: must have the content type {_FORM_TYPE}")
-    content = bytearray()
-    async for block in request.stream():
-        content += block
-        if len(content) > MAX_FORM_BYTES:
-            raise LimitExceeded(f"form: must have at most {MAX_FORM_BYTES:,} bytes")
+    content = await body_of(request, "form", MAX_FORM_BYTES)
     try:
         text = content.decode("ascii")
         return dict(parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS))

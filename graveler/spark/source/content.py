@@ -143,6 +143,7 @@ def _files(at: Snapshot, namespace: str, path: str) -> list[RequestedFile]:
                 f"path {path!r}: holds more than {MOST_FILES:,} files; read a part, or make them fewer and larger",
                 kind=Kind.TooManyItems,
                 path=path,
+                limit=MOST_FILES,
             )
     if directory != path and not found:
         found += _single(at, namespace, path)

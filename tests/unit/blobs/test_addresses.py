@@ -30,6 +30,16 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return top
 
 
+@pytest.mark.parametrize(
+    ("address", "size", "limit"),
+    [("x" * 256, 256, 255), ("é" * 128, 256, 255), ("x/" * 400 + "y", 801, 800), ("x" * 900, 900, 800)],
+)
+def test_an_address_that_is_too_long_is_refused_with_its_size(address: str, size: int, limit: int) -> None:
+    with pytest.raises(LimitExceeded, match=f"has {size} bytes .* the maximum is {limit}") as caught:
+        checked_address(address)
+    assert caught.value.details == {"size": size, "limit": limit}
+
+
 @given(address=TEXTS)
 def test_nothing_leaves_a_local_namespace(place: Path, address: str) -> None:
     blobs = open_blobs((place / "repo").as_uri(), durable=False)

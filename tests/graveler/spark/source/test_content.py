@@ -104,8 +104,9 @@ def test_what_is_refused(spark: SparkSession, place: Lake, main: Branch, monkeyp
     main.put("t/a", b"")
     main.put("t/b", b"")
     monkeypatch.setattr(content, "MOST_FILES", 1)
-    with pytest.raises(LimitExceeded, match="path 't': holds more than 1 files"):
+    with pytest.raises(LimitExceeded, match="path 't': holds more than 1 files") as many:
         graveler_read(spark, place.repo, "main", "t")
+    assert many.value.details == {"path": "t", "limit": 1}
 
 
 @pytest.mark.parametrize("given", ["repository", "options"])
