@@ -222,8 +222,8 @@ class References(Handle):
             NotUnique: (`BranchExists`, `TagExists`) a branch or tag has this name.
             NotFound: the ref does not name a commit, or (`TagNotFound`) the target is a tag that does not exist.
             InvalidInput: (`NotACommit`) the ref is a tag of a tree, and the target is a commit.
-            LimitExceeded: (`TextTooLong`) the texts of the tag, and of the tags in it, are too long; (`TooManyItems`)
-                too many tags name each other.
+            LimitExceeded: (`TextTooLong`) the texts of the tag, or of its chain of tags, are too long together;
+                (`TooManyItems`) the chain has too many tags.
         """
         tag = Tag(id=tag_id(name), commit_id=CommitId(""), **tag_texts(message, signature, tagger, metadata))
         return tagging.create_tag(self._stores, self.id, tag, ref, tag_target(target))

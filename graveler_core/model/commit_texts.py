@@ -19,7 +19,7 @@ fit into one value.
 """
 
 MAX_TAG_CHAIN = 16
-"""Maximum number of tags of which each names the next one. Each is stored in the one before it."""
+"""Maximum number of tags of a chain, in which each tag names the next one and contains a copy of it."""
 _as_stored = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -85,9 +85,9 @@ def require_tag_chain(tag: Tag) -> None:
         LimitExceeded: There are too many tags (`TooManyItems`), or their texts are too long together (`TextTooLong`).
     """
     chain = list(tag.chain())
-    require_limit("tags of which each names the next one", len(chain), MAX_TAG_CHAIN, "tags", Kind.TooManyItems)
+    require_limit("chain of tags", len(chain), MAX_TAG_CHAIN, "tags", Kind.TooManyItems)
     size = sum(_size_of_tag(each.message, each.signature, each.tagger, each.metadata) for each in chain)
-    require_limit("texts of a tag and of the tags in it", size, MAX_TEXT_BYTES, "bytes", Kind.TextTooLong)
+    require_limit("texts of all tags of a chain", size, MAX_TEXT_BYTES, "bytes", Kind.TextTooLong)
 
 
 def _size_of_tag(message: str, signature: str, tagger: str, metadata: Mapping[str, str]) -> int:

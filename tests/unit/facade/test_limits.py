@@ -124,7 +124,7 @@ LIMITS = [
         lambda g, r, n: r.create_tag("t", "main", message="m" * (n - 9), signature="s" * 5),
     ),
     Limit(
-        "the same of a tag and of the tags that it contains",
+        "message, signature, tagger and metadata of all tags of a chain together",
         32_768,
         "bytes",
         TEXTS,
@@ -133,7 +133,7 @@ LIMITS = [
             r.create_tag("t2", "t1", target="tag", message="m" * (n - 10_006)),
         ),
     ),
-    Limit("tags of which each names the next one", 16, "tags", ITEMS, lambda g, r, n: _tag_chain(r, n)),
+    Limit("tags of a chain", 16, "tags", ITEMS, lambda g, r, n: _tag_chain(r, n)),
     Limit(
         "metadata of a repository",
         32_768,
