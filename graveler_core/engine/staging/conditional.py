@@ -3,18 +3,20 @@
 1. Read the repository record and the branch record.
 2. Read the row of the path in the staging token. If there is none, look the path up in the older layers and the head.
    If the entry that is found is not the expected one, refuse the write.
-3. Set the row by compare-and-swap against the row of step 2. ✓
+3. Set the row by compare-and-swap against the row of step 2. ✓ If the swap fails because another write has changed the
+   row, begin again. The path may still have the expected entry: the removal of a path that does not exist sets a row,
+   too.
 4. Run the closing re-read: if any layer, the head, the token or a rule of the repository has changed, begin again.
 
 `put_if_absent` also looks at the path before it uploads content, so it refuses an existing path without an upload. Two
 reads of the branch record, before and after that look, agree.
 
 Of several conditional writes of one path that expect the same entry, only one is acknowledged. Suppose that two were
-acknowledged: A set its row in the staging token S, and B in T. If S and T are the same, the swap of the later one
-fails, because the row has changed. Otherwise let S be the older token. The re-read of A found S current, so A had set
-its row before T existed. B began its last attempt with T, so its step 2 found the row of A, which was in a sealed token
-or in a commit by then. A removal, a reset, or an unconditional write in between may restore the expected entry.
-Unconditional writes compare nothing, so they may replace the entry of a conditional write at any time.
+acknowledged: A set its row in the staging token S, and B in T. If S and T are the same, the swap of the later one fails
+unless its step 2 found the row of the earlier one. Otherwise let S be the older token. The re-read of A found S
+current, so A had set its row before T existed. B began its last attempt with T, so its step 2 found the row of A, which
+was in a sealed token or in a commit by then. A removal, a reset, or an unconditional write in between may restore the
+expected entry. Unconditional writes compare nothing, so they may replace the entry of a conditional write at any time.
 
 An attempt that begins again may find its own entry, in the staging token or below it. Then it goes on: the entry has
 the address of content that only this call has stored, or is equal to the entry that another call stages. A row that an
@@ -25,12 +27,14 @@ unknown outcome, as for unconditional writes (`engine.staging.write`).
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from graveler_core.codec.entry import normalise_record
 from graveler_core.codec.staged_record import decode_record
 from graveler_core.engine.protocol import write_counters as counting
 from graveler_core.engine.protocol.registers import fresh, same_content, same_token, settled
 from graveler_core.engine.protocol.restrictions import require_permitted
+from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.reading.view import lookup, view_of
 from graveler_core.engine.staging.content import Content
 from graveler_core.engine.staging.kept_content import require_kept
@@ -63,6 +67,7 @@ def stage_if(  # noqa: PLR0913, PLR0917 - the branch, the entry, and the conditi
 
     Raises:
         PredicateFailed: The path has another entry, or none. Nothing was set.
+        SlowDown: Other writes of the path have changed its row in every attempt (`RetriesExhausted`). Nothing was set.
         OutcomeUnknown: The row may have been set, and it is unknown if it takes effect.
     """
     made = normalise_record(path, entry)
@@ -123,7 +128,7 @@ def _set(  # noqa: PLR0913, PLR0917 - the branch, the entry, and the condition
     wanted = None if expected is None else expected.identity
     maybe_written = False
 
-    def attempt(registers: Registers) -> tuple[Registers, Entry]:
+    def attempt(registers: Registers) -> tuple[Registers, Entry] | None:
         nonlocal maybe_written
         require_permitted(registers, BranchAction.WRITE)
         staged, record = prepared(registers)
@@ -136,6 +141,8 @@ def _set(  # noqa: PLR0913, PLR0917 - the branch, the entry, and the condition
         partition, key = keys.staging(registers.branch.staging_token), keys.staged(path_key(path))
         try:
             stores.kv.set_if(partition, key, record, None if row is None else row.predicate)
+        except PredicateFailed:
+            return None  # another write has changed the row
         except OutcomeUnknown:
             maybe_written = True
             current = stores.kv.get(partition, key)
@@ -146,7 +153,8 @@ def _set(  # noqa: PLR0913, PLR0917 - the branch, the entry, and the condition
 
     fresh(stores, repo, branch)  # an old copy would let an attempt set a row that cannot take effect
     try:
-        used, staged = settled(stores, repo, branch, attempt, same=_same)
+        proved = partial(settled, stores, repo, branch, attempt, same=_same)
+        used, staged = retry(stores, f"branch {repo}/{branch}", proved)
     except OutcomeUnknown:
         raise
     except GravelerError as e:

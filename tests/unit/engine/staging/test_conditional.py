@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 
 import pytest
 
-from graveler_core.errors import GravelerError, InvalidInput, OutcomeUnknown, PermissionDenied, PredicateFailed
+from graveler_core.errors import (
+    GravelerError,
+    InvalidInput,
+    Kind,
+    OutcomeUnknown,
+    PermissionDenied,
+    PredicateFailed,
+    SlowDown,
+)
 from graveler_core.facade.branch import Branch
 from graveler_core.model.entry import Entry
 from tests.unit.engine.interposed import Interposed
+from tests.unit.engine.races import Interrupted
 from tests.unit.engine.world import World, entry
 
 CALLS = 30
@@ -139,3 +149,44 @@ def test_a_protection_that_comes_before_the_closing_read_is_obeyed(world: World,
     kv.reset()
     with pytest.raises(PermissionDenied):
         branch.stage_if("a", entry(2), None)
+
+
+CHANGES: dict[str, Callable[[Branch], object]] = {
+    "the removal of a path that does not exist": lambda branch: branch.remove("a"),
+    "the same entry with another time": lambda branch: branch.stage("a", entry(7, mtime=1)),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_of_the_row_that_keeps_the_condition_refuses_nothing(change: str) -> None:
+    for call in range(CALLS):
+        world = World()
+        world.repository()
+        kv = Interposed(world.kv)
+        mine, other = world.branch(kv), world.branch()
+        expected = other.stage("a", entry(7)) if "same entry" in change else None
+        kv.reset()
+        kv.before[call] = lambda other=other: CHANGES[change](other)  # type: ignore[misc]
+        made = mine.stage_if("a", entry(1), expected)
+        if len(kv.verbs) <= call:
+            assert shown(world.branch()) == made.identity
+            return
+        if call <= kv.verbs.index("set_if"):
+            assert shown(world.branch()) == made.identity, call
+    raise AssertionError("raise CALLS")
+
+
+def test_endless_changes_of_the_row_end_with_an_error(world: World) -> None:
+    other = world.branch()
+    expected = other.stage("a", entry(7))
+    times = count(1)
+    kv = Interrupted(
+        world.kv,
+        *[lambda: other.stage("a", entry(7, mtime=next(times)))] * 1000,
+        before=lambda call: call.verb == "set_if",
+    )
+    with pytest.raises(SlowDown) as ended:
+        world.branch(kv).stage_if("a", entry(1), expected)
+    assert ended.value.kind is Kind.RetriesExhausted
+    assert 3 <= kv.met < 1000
+    assert shown(world.branch()) == expected.identity

@@ -85,6 +85,18 @@ def test_a_removed_path_can_be_created_again(world: World) -> None:
     assert branch.read("k") == b"4"
 
 
+def test_a_removal_of_the_path_refuses_no_creation(world: World) -> None:
+    probe = world.fork()
+    for call in range(calls(probe, Interposed(probe.kv))):
+        there = world.fork()
+        kv = Interposed(there.kv)
+        others, mine = there.branch(), there.branch(kv)
+        list(mine.list("k"))
+        kv.reset()
+        kv.before[call] = lambda others=others: others.remove("k")  # type: ignore[misc]
+        assert created(mine, b"mine"), call
+
+
 @pytest.mark.parametrize("done", [True, False])
 def test_a_lost_reply(world: World, kv: Interposed, done: bool) -> None:
     mine = world.branch(kv)
