@@ -70,10 +70,10 @@ def next_offset(stores: Stores, repo: RepositoryRecord, after: CommitId | None, 
     while True:
         commit = commit_of(stores, repo, path[-1])
         parent = commit.header.parents[:1]
-        if not parent or parent == (after,):
-            return path[0]
         if commit.header.generation <= behind:
             return end
+        if not parent or parent == (after,):
+            return path[0]
         path.append(parent[0])
 
 

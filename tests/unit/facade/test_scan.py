@@ -228,6 +228,13 @@ def test_offsets_follow_first_parents(repo: Repository) -> None:
         repo.next_offset("nothing")
 
 
+def test_an_offset_beside_the_first_parents_leads_to_the_end(world: World, repo: Repository) -> None:
+    """The end may have the offset as its second parent, and a first parent that is older than the offset."""
+    merged = repo.merge("main", "empty").id
+    offset = repo.commit("main").id
+    assert [repo.next_offset("empty", offset, most) for most in (1, 2, 9)] == [merged] * 3
+
+
 def test_a_reader_that_follows_offsets_sees_each_state(world: World, repo: Repository) -> None:
     state: dict[str, str | None] = {}
     offset: str | None = None
