@@ -89,7 +89,7 @@ def check(stores: Stores, repo: RepositoryId, request: MergeRequest, draft: Draf
             return
         require_permitted(registers, BranchAction.MERGE)
         require_clean(stores, registers, "merging into it")
-        decided = _decided(stores, registers, call, revive=False)
+        decided = _decided(stores, registers, call, swaps=False)
         if decided is None or not (draft.allow_empty or _has_effect(stores, registers, *decided, request.form)):
             raise _nothing_to_merge(registers, call)
 
@@ -127,29 +127,35 @@ def _nothing_to_merge(registers: Registers, call: MergeCall) -> NoChanges:
     )
 
 
-def _decided(
-    stores: Stores, registers: Registers, call: MergeCall, *, revive: bool
-) -> tuple[Sides, Combination] | None:
-    """Check the sides and decide about each path. Return `None` if the destination has all commits of the source."""
+def _decided(stores: Stores, registers: Registers, call: MergeCall, *, swaps: bool) -> tuple[Sides, Combination] | None:
+    """Check the sides and decide about each path. Return `None` if the destination has all commits of the source.
+
+    Args:
+        stores: Stores of the flow.
+        registers: Records that the flow has read.
+        call: The merge.
+        swaps: True if the flow ends in a swap, false if it only checks and writes nothing.
+    """
     sides = sides_of(stores, registers, call.request)
     if sides is None:
         return None
     is_replay = call.request.form is MergeForm.REPLAY
     taken = repeated_commits(stores, registers, sides) if is_replay else [sides.theirs.id]
-    require_content(stores, registers.repository, taken, parents=sides.theirs.header.parents, revive=revive)
+    require_content(stores, registers.repository, taken, parents=sides.theirs.header.parents, revive=swaps)
     require_passed(stores, registers, sides.theirs)
     require_unchanged(stores, registers, sides, call.request.unchanged)
-    return sides, decide(stores, registers.repository, sides.inputs, call.rules)
+    combination = decide(stores, registers.repository, sides.inputs, call.rules)
+    if call.rules.resolutions is not None:
+        require_kept_rows(stores, registers.repository, call.rules.resolutions.values, swaps=swaps)
+    return sides, combination
 
 
 def _build(stores: Stores, registers: Registers, call: MergeCall) -> NewHead | None:
     """Prepare everything that the swap makes visible. Return the new head, or `None` if there is nothing to merge."""
-    decided = _decided(stores, registers, call, revive=True)
+    decided = _decided(stores, registers, call, swaps=True)
     if decided is None:
         return None
     sides, combination = decided
-    if call.rules.resolutions is not None:
-        require_kept_rows(stores, registers.repository, call.rules.resolutions.values)
     form = call.request.form
     if form is MergeForm.REPLAY and (made := chain(stores, registers, sides, combination, call)) is not None:
         return made

@@ -228,7 +228,7 @@ def test_a_dry_run_says_what_a_run_does_and_changes_nothing(lake: Lake) -> None:
     assert (would.objects, would.size, would.naming, would.entries) == (did.objects, did.size, did.naming, 3)
 
 
-@pytest.mark.parametrize("how", ["stage", "stage_many", "transact", "merge"])
+@pytest.mark.parametrize("how", ["stage", "stage_many", "transact", "merge", "check_merge"])
 def test_erased_content_cannot_be_staged(lake: Lake, how: str) -> None:
     entry = replace(lake.old, path="")
     lake.repo.erase(prefix=PREFIX, why=WHY)
@@ -242,6 +242,7 @@ def test_erased_content_cannot_be_staged(lake: Lake, how: str) -> None:
         "stage_many": lambda: staged_many(lake),
         "transact": lambda: transacted(lake),
         "merge": lambda: lake.repo.merge("old", into="main", resolve={"u/2/b": entry}),
+        "check_merge": lambda: lake.repo.check_merge("old", into="main", resolve={"u/2/b": entry}),
     }
     with pytest.raises(Conflict) as caught:
         flows[how]()

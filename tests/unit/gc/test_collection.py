@@ -161,7 +161,7 @@ def _place(lake: Lake) -> tuple[bytes, bytes]:
     return where.partition, where.key
 
 
-@pytest.mark.parametrize("how", ["stage", "stage_many", "transact", "merge"])
+@pytest.mark.parametrize("how", ["stage", "stage_many", "transact", "merge", "check_merge"])
 def test_what_is_condemned_cannot_be_staged(lake: Lake, how: str) -> None:
     lost = overwritten(lake)
     lake.repo.create_branch("dev", source="main")
@@ -195,6 +195,8 @@ def _use(lake: Lake, entry: Entry, how: str) -> None:
             main.transact([Put("again", replace(entry, path="again"))], message="again", committer="")
         case "merge":
             lake.repo.merge("dev", into="main", resolve={"x": entry})
+        case "check_merge":
+            lake.repo.check_merge("dev", into="main", resolve={"x": entry})
 
 
 def test_full_addresses_in_the_namespace_are_the_same_content(lake: Lake) -> None:
