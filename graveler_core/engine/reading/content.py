@@ -82,9 +82,8 @@ class StoredContent:
             NotFound: As for `read`.
             CorruptData: As for `read`. Ranges that were yielded before are not to be used.
         """
-        inline = self._inline()
-        if inline is not None:
-            yield inline
+        if self._inline() is not None:
+            yield self.read(verify=verify)
             return
         if not verify:
             yield from self.ranges(0, self.entry.size)
@@ -204,8 +203,10 @@ class StoredContent:
             raise self._damaged("differs from the checksum that was stored with the entry")
 
     def _damaged(self, how: str) -> CorruptData:
-        where = self.entry.path if self.entry.address is None else f"{self.entry.path!r}: object {self.uri()}"
-        return CorruptData(f"content of {where} {how}", path=self.entry.path, address=self.entry.address)
+        where = "" if self.entry.address is None else f": object {self.uri()}"
+        return CorruptData(
+            f"content of {self.entry.path!r}{where} {how}", path=self.entry.path, address=self.entry.address
+        )
 
     def _no_object(self) -> InvalidInput:
         return InvalidInput(

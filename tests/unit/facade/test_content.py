@@ -96,6 +96,15 @@ def test_a_damaged_download_is_found(main: Branch, tmp_path: Path, monkeypatch: 
         main.download("a", io.BytesIO(), verify=False)
 
 
+def test_inline_content_is_compared_with_its_checksum(main: Branch) -> None:
+    main.stage("a", Entry(data=DATA, checksum=f"sha256:{'0' * 64}"))
+    for read in (lambda: main.read("a"), lambda: main.download("a", io.BytesIO()), lambda: [*main.open("a").chunks()]):
+        with pytest.raises(CorruptData, match="content of 'a' differs from the checksum"):
+            read()
+    main.download("a", file := io.BytesIO(), verify=False)
+    assert main.read("a", verify=False) == file.getvalue() == DATA
+
+
 @pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 16])
 def test_a_download_without_a_checksum_is_of_the_length_of_the_entry(
     size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
