@@ -136,7 +136,8 @@ class PartStaging(Staging):
 
         Raises:
             NotFound: (`UploadNotFound`) there is no such upload, or it has ended.
-            InvalidInput: (`PartMismatch`) a part does not exist or has another checksum.
+            InvalidInput: (`PartMismatch`) a part does not exist, has another checksum, or was stored again meanwhile at
+                its signed URL.
         """
         return multipart.assemble(*self._at, path, text("upload", upload), list(parts))
 

@@ -12,8 +12,9 @@ nothing. An upload that nobody ends is given up by a sweep after its grace perio
 
 A part can also be stored by a program that has a signed URL for it. The name of its object contains the number of the
 part. It has no part record, because the program does not report that it has stored the object. The object is found
-when the parts are assembled, and must have the ETag that the caller names. The assembled object is a copy, so whoever
-holds the URL cannot change it. An object that is stored there after the end is deleted by a collection.
+when the parts are assembled, and must have the ETag that the caller names. It is looked at again after it was read,
+because whoever holds the URL may have replaced it in between. The assembled object is a copy, so whoever holds the URL
+cannot change it. An object that is stored there after the end is deleted by a collection.
 
 A part that is stored again replaces the record of the former one. Its object stays until the end. If an upload ends
 while a part is stored, the last step of that flow finds no upload, and removes what it has stored. If it dies first, it
@@ -154,7 +155,8 @@ def assemble(  # noqa: PLR0913, PLR0917 - the upload and its parts
 
     Raises:
         NotFound: (`UploadNotFound`) There is no such upload for the path.
-        InvalidInput: (`PartMismatch`) A part does not exist or has another checksum; or the numbers do not ascend.
+        InvalidInput: (`PartMismatch`) A part does not exist, has another checksum, or was stored again at its signed
+            URL meanwhile; or the numbers do not ascend.
     """
     repository = fresh(stores, repo, branch).repository
     uploads = _uploads(stores, repository)
@@ -162,8 +164,9 @@ def assemble(  # noqa: PLR0913, PLR0917 - the upload and its parts
     if not numbers or any(a >= b for (a, _), (b, _) in pairwise(numbers)):
         raise InvalidInput("parts: must be at least one, in ascending order, each once", kind=Kind.PartMismatch)
     there = uploads.parts(id)
-    signed = [number for number, checksum in numbers if checksum.startswith(ETAG)]
-    there |= _signed_parts(stores, uploads.blobs, id, signed)
+    named = [number for number, checksum in numbers if checksum.startswith(ETAG)]
+    signed = _signed_parts(stores, uploads.blobs, id, named)
+    there |= signed
     chosen = []
     for number, checksum in numbers:
         part = there.get(number)
@@ -175,6 +178,10 @@ def assemble(  # noqa: PLR0913, PLR0917 - the upload and its parts
         stored = upload(uploads.blobs, f"data/{stores.ids.fresh()}", Content(_content(uploads.blobs, chosen)))
     except NotFound:
         raise _missing(id, path) from None
+    now = _signed_parts(stores, uploads.blobs, id, named)
+    if changed := [number for number in named if now.get(number) != signed.get(number)]:
+        _target(uploads, branch, path, id)
+        raise InvalidInput(f"part {changed[0]}: was stored again while it was read", kind=Kind.PartMismatch)
     return Entry(
         address=stored.address,
         address_type=AddressType.RELATIVE,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -74,6 +76,29 @@ def test_parts_that_programs_stored_at_signed_urls_are_found_by_their_etag(world
     assert leftovers(world) == ([made.address], 0)
     with pytest.raises(NotFound):
         branch.presign_parts("a/b", upload, [1])
+
+
+def test_a_part_that_is_stored_again_at_its_signed_url_while_it_is_read_is_refused(
+    world: World, upload: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    branch, blobs, part = world.branch(), uploads(world).blobs, f"data/{upload}/part-1"
+    real = multipart._content
+
+    def stored_again(*arguments: Any) -> Iterator[bytes]:
+        blobs.delete(part)
+        blobs.create(part, b"other")
+        yield from real(*arguments)
+
+    blobs.create(part, b"hello")
+    checksum = "etag:" + str(blobs.head(part).etag).strip('"')  # type: ignore[union-attr]
+    with monkeypatch.context() as patched:
+        patched.setattr(multipart, "_content", stored_again)
+        with pytest.raises(InvalidInput, match="part 1: was stored again") as refused:
+            branch.assemble_multipart("a/b", upload, [(1, checksum)])
+    assert refused.value.kind is Kind.PartMismatch
+    now = "etag:" + str(blobs.head(part).etag).strip('"')  # type: ignore[union-attr]
+    branch.stage("a/b", branch.assemble_multipart("a/b", upload, [(1, now)]))
+    assert branch.read("a/b") == b"other"
 
 
 def test_a_crash_before_the_end_lets_the_upload_be_ended_again(world: World, upload: str) -> None:
