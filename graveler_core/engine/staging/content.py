@@ -29,7 +29,8 @@ MetadataSource: TypeAlias = Mapping[str, str] | Callable[[str], Mapping[str, str
 class Content:
     """Content to upload, with its content type and metadata.
 
-    Bytes can be uploaded several times, other sources once.
+    Bytes and files that can seek can be uploaded several times, other sources once. So can a file with `checksum`: the
+    function may depend on what was read.
     """
 
     source: ContentSource
@@ -40,6 +41,8 @@ class Content:
     failure: GravelerError | None = field(default=None, init=False)
     """Error that ended an upload of the content."""
     _begun: bool = field(default=False, init=False)
+    _start: int | None = field(default=None, init=False)
+    """Position at which the content of a file begins that can be read again."""
 
     def __post_init__(self) -> None:
         if isinstance(self.source, str) or not (hasattr(self.source, "read") or isinstance(self.source, Iterable)):
@@ -47,7 +50,7 @@ class Content:
 
     def repeatable(self) -> bool:
         """Return true if the content can be uploaded now."""
-        return not self._begun or isinstance(self.source, bytes | bytearray | memoryview)
+        return not self._begun or self._start is not None or isinstance(self.source, bytes | bytearray | memoryview)
 
     def parts(self) -> Iterator[Data]:
         """Yield the content in parts of `PART_BYTES`; the last one may be shorter. Empty content has no part."""
@@ -55,9 +58,18 @@ class Content:
         if isinstance(self.source, bytes | bytearray | memoryview):
             yield from _slices(memoryview(self.source).cast("B"))
         elif hasattr(self.source, "read"):
-            yield from blocks(iter(lambda: _checked(cast(BinaryIO, self.source).read(PART_BYTES)), b""), PART_BYTES)
+            file = cast(BinaryIO, self.source)
+            self._rewind(file)
+            yield from blocks(iter(lambda: _checked(file.read(PART_BYTES)), b""), PART_BYTES)
         else:
             yield from blocks(map(_checked, self.source), PART_BYTES)
+
+    def _rewind(self, file: BinaryIO) -> None:
+        """Note the position of a file that can be read again or, if it was noted before, return to it."""
+        if self._start is not None:
+            file.seek(self._start)
+        elif self.checksum is None and hasattr(file, "seekable") and file.seekable():
+            self._start = file.tell()
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,8 +125,8 @@ def uploaded(stores: Stores, repository: RepositoryRecord, content: Content) -> 
         if content.failure is not None:
             raise content.failure
         raise NotFound(
-            f"repository {repository.id!r} was deleted and created again during an upload, whose content cannot be "
-            "read again",
+            f"repository {repository.id!r} was deleted and created again, and the content cannot be read a second "
+            "time; try again",
             kind=Kind.RepositoryNotFound,
         )
     try:
@@ -203,8 +203,9 @@ def possible_outcome(repo: RepositoryId, branch: BranchId, failure: GravelerErro
     match failure.kind:
         case Kind.RepositoryNotFound | Kind.RepositoryDeleting:
             return (
-                f"repository {repo!r} was deleted while a write to its branch {branch!r} was under way; "
-                "the write may be visible if the repository is restored; read the paths before you repeat the write"
+                f"repository {repo!r} was deleted while a write to its branch {branch!r} was under way "
+                f"({failure.message}); the write may be visible if the repository is restored; "
+                "read the paths before you repeat the write"
             )
         case Kind.BranchNotFound:
             return (
