@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.limit import require_limit, require_name_length
 from graveler_core.model.protection import require_pattern
+from graveler_core.telemetry.secrets import without_password
 
 MAX_WEBHOOKS = 50
 """Maximum number of webhooks of a repository. Every change reads them with the repository record."""
@@ -157,7 +158,7 @@ def _require_url(hook: Webhook) -> None:
     require_limit(f"hook {hook.name!r}: address", len(hook.url), MAX_HOOK_URL, "characters", Kind.TextTooLong)
     if not valid or not hook.url.isprintable() or " " in hook.url:
         raise InvalidInput(
-            f"hook {hook.name!r}: address {hook.url[:80]!r}: must be an http or https URL",
+            f"hook {hook.name!r}: address {without_password(hook.url)[:80]!r}: must be an http or https URL",
             kind=Kind.InvalidUrl,
         )
     if parts.username or parts.password:

@@ -50,6 +50,8 @@ def test_webhooks_are_set_replaced_listed_and_removed(repo: Repository) -> None:
         ({"url": "http://example.org/a b"}, "must be an http or https URL"),
         ({"url": "http://example.org/\n"}, "must be an http or https URL"),
         ({"url": "http://user:geheim@example.org/"}, "contains a user or a password"),
+        ({"url": "http://user:geheim/x@example.org/"}, "must be an http or https URL"),
+        ({"url": "htp://user:geheim@example.org/"}, "must be an http or https URL"),
         ({"events": []}, "choose from pre-commit"),
         ({"events": ["pre-comit"]}, "choose from pre-commit"),
         ({"pattern": ""}, "pattern ''"),

@@ -71,10 +71,18 @@ def answering(status: int, text: bytes = b"", **headers: str) -> Respond:
     return respond
 
 
-def sent(port: int, *, timeout: float = 20.0, path: str = "/hook?x=1", **fields: str) -> HookAnswer:
+def sent(
+    port: int,
+    *,
+    timeout: float = 20.0,
+    path: str = "/hook?x=1",
+    key: str = "key",
+    token: str = "token",
+    **fields: str,
+) -> HookAnswer:
     events = (HookEvent.PRE_COMMIT,)
     hook = Webhook(name="hook", url=f"http://127.0.0.1:{port}{path}", events=events, timeout_seconds=timeout, **fields)
-    secrets = {"GRAVELER_HOOK_KEY": SecretStr("key"), "GRAVELER_HOOK_TOKEN": SecretStr("token")}
+    secrets = {"GRAVELER_HOOK_KEY": SecretStr(key), "GRAVELER_HOOK_TOKEN": SecretStr(token)}
     return post(hook, "run1", "pre-commit", BODY, secrets.get)
 
 
@@ -146,3 +154,47 @@ def test_an_answer_that_is_not_http_is_no_answer() -> None:
     with receiver(lambda handler: handler.wfile.write(b"hello\r\n\r\n") and None) as received:
         answer = sent(received.port)
     assert answer.status is None
+
+
+@pytest.mark.parametrize("value", ["gehe\nim", "gehe\rim", "geheim\0", "gehe\u0142im", "gehe\udcffim"])
+def test_a_token_that_no_header_can_hold_is_refused_by_its_name(value: str) -> None:
+    with receiver(answering(200)) as received:
+        answer = sent(received.port, token=value, token_variable="GRAVELER_HOOK_TOKEN")
+    assert answer.message == (
+        "the environment variable GRAVELER_HOOK_TOKEN holds characters other than printable ASCII, so it cannot be sent"
+    )
+    assert not received.paths
+
+
+def test_whitespace_around_a_secret_is_ignored() -> None:
+    fields = {"secret_variable": "GRAVELER_HOOK_KEY", "token_variable": "GRAVELER_HOOK_TOKEN"}
+    with receiver(answering(200)) as received:
+        assert sent(received.port, key="key\n", token=" token\r\n", **fields).accepted
+    assert received.headers["x-graveler-signature"] == "sha256=" + hmac.new(b"key", BODY, hashlib.sha256).hexdigest()
+    assert received.headers["authorization"] == "Bearer token"
+
+
+def test_a_secret_of_any_bytes_signs() -> None:
+    with receiver(answering(200)) as received:
+        assert sent(received.port, key="k\n\u00e9\udcff", secret_variable="GRAVELER_HOOK_KEY").accepted
+    expected = hmac.new(b"k\n\xc3\xa9\xff", BODY, hashlib.sha256).hexdigest()
+    assert received.headers["x-graveler-signature"] == f"sha256={expected}"
+
+
+def test_a_variable_of_whitespace_is_not_set() -> None:
+    answer = sent(1, token="\n", token_variable="GRAVELER_HOOK_TOKEN")
+    assert answer.message == "the environment variable GRAVELER_HOOK_TOKEN is not set in this process"
+
+
+def test_a_token_that_the_receiver_repeats_is_not_shown() -> None:
+    with receiver(answering(400, b"wrong header Authorization: Bearer geheim")) as received:
+        answer = sent(received.port, token="geheim", token_variable="GRAVELER_HOOK_TOKEN")
+    assert answer == HookAnswer(400, "wrong header Authorization: Bearer ***")
+
+
+def test_no_error_shows_the_credentials_of_an_address() -> None:
+    """Such addresses are refused, but a record may have one."""
+    hook = Webhook(name="hook", url="http://ada:geheim/x@127.0.0.1:1/", events=(HookEvent.PRE_COMMIT,))
+    answer = post(hook, "run1", "pre-commit", BODY, {}.get)
+    assert answer.status is None
+    assert "geheim" not in answer.message
