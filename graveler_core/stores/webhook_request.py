@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import http.client
-import socket
 import ssl
-import threading
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
+from socket import SHUT_RDWR, socket
+from threading import Thread
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -31,6 +31,7 @@ Secrets = Callable[[str], SecretStr | None]
 _MOST: Final = 4 * MAX_HOOK_TEXT
 """Maximum number of bytes that are read from an answer: enough for `MAX_HOOK_TEXT` characters of UTF-8."""
 _BEARER: Final = "Bearer "
+_NO_URL: Final = "the address of the hook is not a valid URL"
 
 
 def post(hook: Webhook, run_id: str, event: str, body: bytes, secret: Secrets) -> HookAnswer:
@@ -48,18 +49,10 @@ def post(hook: Webhook, run_id: str, event: str, body: bytes, secret: Secrets) -
     """
     try:
         headers = _headers(hook, run_id, event, body, secret)
+        exchange = _Exchange(hook, headers, body)
     except InvalidInput as e:
         return HookAnswer(None, e.message)
-    try:
-        answer = _exchange(hook, headers, body)
-    except TimeoutError:
-        answer = HookAnswer(None, f"no answer within {hook.timeout_seconds:g} seconds")
-    except OSError as e:
-        answer = HookAnswer(None, f"{type(e).__name__}: {e}")
-    except (http.client.InvalidURL, ValueError):  # their texts quote the address
-        answer = HookAnswer(None, "the address of the hook is not a valid URL")
-    except http.client.HTTPException as e:
-        answer = HookAnswer(None, f"{type(e).__name__}: {e}")
+    answer = exchange.result() or HookAnswer(None, f"no answer within {hook.timeout_seconds:g} seconds")
     return replace(answer, message=_shown(answer.message, headers))
 
 
@@ -102,39 +95,67 @@ def _shown(text: str, headers: Mapping[str, str]) -> str:
     return without_secrets(text.replace(token, "***") if token else text)[:MAX_HOOK_TEXT].strip()
 
 
-def _exchange(hook: Webhook, headers: dict[str, str], body: bytes) -> HookAnswer:
-    parts = urlsplit(hook.url)
-    connection = _connection(parts.scheme, parts.hostname or "", parts.port, hook.timeout_seconds)
-    # The time limit of a socket counts from each byte, so a slow receiver could exceed it. The timer cuts the whole
-    # exchange off.
-    expired = threading.Event()
-    timer = threading.Timer(hook.timeout_seconds, _cut_off, (connection, expired))
-    timer.daemon = True
-    timer.start()
-    try:
-        connection.request("POST", (parts.path or "/") + (f"?{parts.query}" if parts.query else ""), body, headers)
-        answer = connection.getresponse()
+class _Exchange(Thread):
+    """A request and its answer, in a thread of its own, so that a slow receiver cannot hold up the caller.
+
+    The timeout of a socket is not enough: it begins again with each address and each byte, and does not cover the
+    resolution of names. A thread that the caller has left ends by itself: each step up to the connection has a limit of
+    its own, and the socket of the connection is shut down.
+    """
+
+    def __init__(self, hook: Webhook, headers: Mapping[str, str], body: bytes) -> None:
+        super().__init__(name=f"graveler-hook-{hook.name}", daemon=True)
+        self._seconds = hook.timeout_seconds
+        self._connection, self._path = _target(hook)
+        self._headers, self._body = headers, body
+        self._sock: socket | None = None
+        self._expired = False
+        self._answer: HookAnswer | None = None
+
+    def result(self) -> HookAnswer | None:
+        """Return the answer, or `None` if there is none within the time limit."""
+        self.start()
+        self.join(self._seconds)
+        answer, self._expired = self._answer, True
+        if answer is None and self._sock is not None:
+            with suppress(OSError):
+                # The method of an SSL socket would first end the encryption, of a request that may still be written.
+                socket.shutdown(self._sock, SHUT_RDWR)
+        return answer
+
+    def run(self) -> None:
+        with closing(self._connection):
+            try:
+                self._answer = self._exchanged()
+            except TimeoutError:
+                pass
+            except OSError as e:
+                self._answer = HookAnswer(None, f"{type(e).__name__}: {e}")
+            except (http.client.InvalidURL, ValueError):  # their texts quote the address
+                self._answer = HookAnswer(None, _NO_URL)
+            except http.client.HTTPException as e:
+                self._answer = HookAnswer(None, f"{type(e).__name__}: {e}")
+
+    def _exchanged(self) -> HookAnswer | None:
+        self._connection.connect()
+        self._sock = self._connection.sock
+        if self._expired:  # checked after `_sock` is set, which the caller reads after `_expired` is set
+            return None
+        self._connection.request("POST", self._path, self._body, self._headers)
+        answer = self._connection.getresponse()
         text = answer.read(_MOST).decode(errors="replace")
-    except (OSError, http.client.HTTPException) as e:
-        if expired.is_set():
-            raise TimeoutError from e
-        raise
-    finally:
-        timer.cancel()
-        connection.close()
-    if expired.is_set():
-        raise TimeoutError
-    return HookAnswer(answer.status, text, accepted=answer.status // 100 == 2)
+        return HookAnswer(answer.status, text, accepted=answer.status // 100 == 2)
 
 
-def _cut_off(connection: http.client.HTTPConnection, expired: threading.Event) -> None:
-    expired.set()
-    if connection.sock is not None:
-        with suppress(OSError):
-            connection.sock.shutdown(socket.SHUT_RDWR)
-
-
-def _connection(scheme: str, host: str, port: int | None, timeout: float) -> http.client.HTTPConnection:
-    if scheme == "https":
-        return http.client.HTTPSConnection(host, port, timeout=timeout, context=ssl.create_default_context())
-    return http.client.HTTPConnection(host, port, timeout=timeout)
+def _target(hook: Webhook) -> tuple[http.client.HTTPConnection, str]:
+    """Return a connection that is not open yet, and the path to request."""
+    try:
+        parts = urlsplit(hook.url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        raise InvalidInput(_NO_URL) from None
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    if parts.scheme == "https":
+        context = ssl.create_default_context()
+        return http.client.HTTPSConnection(host, port, timeout=hook.timeout_seconds, context=context), path
+    return http.client.HTTPConnection(host, port, timeout=hook.timeout_seconds), path

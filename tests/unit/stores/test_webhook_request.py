@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -198,3 +201,81 @@ def test_no_error_shows_the_credentials_of_an_address() -> None:
     answer = post(hook, "run1", "pre-commit", BODY, {}.get)
     assert answer.status is None
     assert "geheim" not in answer.message
+
+
+@contextmanager
+def listener(speak: Callable[[socket.socket], object]) -> Iterator[int]:
+    """A port at which a function speaks to each connection, below HTTP and TLS."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def accept() -> None:
+            with suppress(OSError):
+                while True:
+                    threading.Thread(target=speak, args=(server.accept()[0],), daemon=True).start()
+
+        threading.Thread(target=accept, daemon=True).start()
+        yield server.getsockname()[1]
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def dripping(start: bytes) -> Callable[[socket.socket], None]:
+    def speak(connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            connection.sendall(start)
+            while True:
+                time.sleep(0.02)
+                connection.sendall(b"x")
+
+    return speak
+
+
+SILENT = [].append
+"""Keeps the connections, and says nothing."""
+
+
+@pytest.mark.parametrize(
+    ("scheme", "speak"),
+    [
+        pytest.param("http", SILENT, id="silent"),
+        pytest.param("http", dripping(b"HTTP/1.1 200 OK\r\nX-Slow: "), id="slow head"),
+        pytest.param("http", dripping(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"), id="slow body"),
+        pytest.param("https", SILENT, id="silent in the handshake"),
+        pytest.param("https", dripping(b"\x16\x03\x03\x3f\xff"), id="slow handshake"),
+    ],
+)
+def test_no_receiver_exceeds_the_time_limit_or_leaves_a_thread(
+    scheme: str, speak: Callable[[socket.socket], object]
+) -> None:
+    with listener(speak) as port:
+        hook = Webhook(name="slow", url=f"{scheme}://127.0.0.1:{port}/", events=(HookEvent.PRE_COMMIT,))
+        begun = time.monotonic()
+        answer = post(hook.model_copy(update={"timeout_seconds": 0.3}), "run1", "pre-commit", BODY, {}.get)
+        assert time.monotonic() - begun < 5
+        assert answer == HookAnswer(None, "no answer within 0.3 seconds")
+        assert no_thread_is_left("slow")
+
+
+def test_the_resolution_of_the_name_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is sent if the name is resolved too late."""
+    resolved, resolve = threading.Event(), socket.getaddrinfo
+
+    def slowly(*arguments: Any, **named: Any) -> Any:
+        resolved.wait(5)
+        return resolve(*arguments, **named)
+
+    with receiver(answering(200)) as received:
+        monkeypatch.setattr(socket, "getaddrinfo", slowly)
+        assert sent(received.port, timeout=0.3) == HookAnswer(None, "no answer within 0.3 seconds")
+        assert not resolved.is_set()
+        resolved.set()
+        assert no_thread_is_left("hook")
+    assert not received.paths
+
+
+def no_thread_is_left(hook: str) -> bool:
+    until = time.monotonic() + 10
+    while time.monotonic() < until:
+        if all(thread.name != f"graveler-hook-{hook}" for thread in threading.enumerate()):
+            return True
+        time.sleep(0.01)
+    return False
