@@ -89,16 +89,16 @@ class GravelerTransaction(Transaction):
             DirtyBranch: One of the paths is staged on the branch.
             ValueError: A file is still open.
         """
-        unfinished = [file for file in self.files if not file.closed]
+        fs, unfinished = self.fs, [file for file in self.files if not file.closed]
+        super().complete(commit)  # first, so that the transaction ends whatever fails below
         for file in unfinished:
             file.discard()
-        target = None if self._basis is None else self.fs.branch(self._basis[0])
-        super().complete(commit)
         if commit and unfinished:
             raise ValueError(f"file {unfinished[0].path!r} is still open: close it before the end of the transaction")
-        if commit and target is not None and self._changes:
+        if commit and self._basis is not None and self._changes:
             with as_os_errors(), suppress(NoChanges):
-                self.commit_id = target.transact(
+                branch = fs.branch(self._basis[0])
+                self.commit_id = branch.transact(
                     [*map(self._operation, self._changes)],
                     message=self._message,
                     committer=self._committer,

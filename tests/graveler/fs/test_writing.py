@@ -243,6 +243,30 @@ def test_transactions_do_not_nest(fs: GravelerFileSystem, repo: Repository) -> N
     assert fs.exists(path)
 
 
+@pytest.mark.parametrize("body_fails", [True, False])
+def test_a_transaction_ends_although_the_store_fails(
+    fs: GravelerFileSystem, repo: Repository, monkeypatch: pytest.MonkeyPatch, body_fails: bool
+) -> None:
+    """The instance is cached: in a transaction that never ends, all later writes would be lost."""
+    path = f"{repo.id}/main/new"
+
+    def fail(self: GravelerFileSystem, at: object) -> None:
+        raise Unavailable("the store fails")
+
+    def write() -> None:
+        with fs.transaction:
+            fs.pipe(path, b"lost")
+            monkeypatch.setattr(GravelerFileSystem, "branch", fail)
+            if body_fails:
+                raise RuntimeError("the body fails")
+
+    with pytest.raises(RuntimeError if body_fails else Unavailable):
+        write()
+    monkeypatch.undo()
+    fs.pipe(path, b"x")
+    assert [change.path for change in repo.branch("main").uncommitted()] == ["new"]
+
+
 def test_repositories_are_not_emptied(fs: GravelerFileSystem, repo: Repository) -> None:
     for path in (repo.id, f"graveler://{repo.id}/", ""):
         for remove in (fs.rm, lambda path, recursive: fs.mv(path, f"{repo.id}/main/x", recursive=recursive)):
