@@ -99,7 +99,7 @@ def reseal(kv: Store, sealing: SecretsKeys) -> Resealed:
         elif sealing.key(record.key_id) is None:
             done.unreadable += 1
         else:
-            sealed = seal(sealing, record, _opened(sealing, record))
+            sealed = seal(sealing, record, _opened(sealing, record, name))
             try:
                 access.replace(kv, keys.SEALED_SECRETS.at(name), held, sealed)
             except PredicateFailed:  # deleted, or encrypted again by another rotation
@@ -122,18 +122,21 @@ def _secret(kv: Store, sealing: SecretsKeys, credential: Credential) -> SecretSt
             "have: start it with this key too, or create another access key",
             kind=Kind.SecretNotKept,
         )
-    return _opened(sealing, held.value)
+    return _opened(sealing, held.value, credential.access_key_id)
 
 
-def _opened(sealing: SecretsKeys, record: SealedSecret) -> SecretStr:
+def _opened(sealing: SecretsKeys, record: SealedSecret, access_key_id: str) -> SecretStr:
+    """Decrypt the secret of an access key. A copied record of another one is as useless as a damaged record."""
     with requires("server"):
         from cryptography.exceptions import InvalidTag
     nonce, hidden = record.sealed[:_NONCE_BYTES], record.sealed[_NONCE_BYTES:]
     try:
+        if record.access_key_id != access_key_id:
+            raise ValueError(f"the record is that of access key {record.access_key_id}")
         found = _cipher(sealing, record.key_id).decrypt(nonce, hidden, _bound(record))
     except (InvalidTag, ValueError) as e:
         raise CorruptData(
-            f"the secret of access key {record.access_key_id} is damaged: delete the access key and create another one",
+            f"the secret of access key {access_key_id} is damaged: delete the access key and create another one",
             kind=Kind.CorruptRecord,
         ) from e
     return SecretStr(found.decode())

@@ -84,6 +84,19 @@ def test_a_secret_cannot_be_moved_to_another_credential(world: World, iam: Acces
         signing_user(world.kv, world.clock, sealing, hers.access_key_id)
 
 
+@pytest.mark.parametrize("renamed", [False, True])
+def test_a_secret_cannot_be_moved_to_another_credential_of_the_user(
+    world: World, iam: Access, sealing: SecretsKeys, renamed: bool
+) -> None:
+    first, second = (iam.create_credential("ada", secrets_keys=sealing) for _ in range(2))
+    moved = access.read(world.kv, keys.sealed_secret(first.access_key_id))
+    assert moved
+    record = moved.value.model_copy(update={"access_key_id": second.access_key_id} if renamed else {})
+    access.write(world.kv, keys.sealed_secret(second.access_key_id), record)
+    with pytest.raises(CorruptData, match=f"{second.access_key_id} is damaged"):
+        signing_user(world.kv, world.clock, sealing, second.access_key_id)
+
+
 def test_a_key_is_replaced_in_three_steps(world: World, iam: Access) -> None:
     old, new = SecretsKeys.new(), SecretsKeys.new()
     made = [iam.create_credential("ada", secrets_keys=SecretsKeys(old)) for _ in range(3)]
