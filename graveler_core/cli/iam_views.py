@@ -32,7 +32,9 @@ def resealed_text(done: Resealed) -> str:
         f"{counted(done.current, 'was', 'were')} already"
     )
     return text + (
-        f"; {counted(done.unreadable, 'is', 'are')} encrypted with a key that is not given" if done.unreadable else ""
+        f"; {counted(done.unreadable, 'is', 'are')} damaged or encrypted with a key that is not given"
+        if done.unreadable
+        else ""
     )
 
 

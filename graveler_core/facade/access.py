@@ -117,10 +117,10 @@ class Access(Users, Policies):
             secrets_keys: The new key, then those that encrypt secrets now.
 
         Returns:
-            Numbers of secrets.
+            Numbers of secrets. Damaged secrets count as unreadable.
 
         Raises:
-            CorruptData: a secret is damaged. Those before it are encrypted again.
+            Unavailable: The store cannot be reached. Another call continues with the secrets that are left.
         """
         return sealing.reseal(self._stores.kv, secrets_keys)
 

@@ -47,7 +47,9 @@ class Resealed:
     current: int = 0
     """Secrets that were encrypted with the first key already."""
     unreadable: int = 0
-    """Secrets that no key decrypts. Their access keys cannot sign requests."""
+    """Secrets that no key decrypts, because the key is missing or the record is damaged. Their access keys cannot sign
+    requests.
+    """
 
 
 def seal(sealing: SecretsKeys, of: Credential | SealedSecret, secret: SecretStr) -> SealedSecret:
@@ -91,20 +93,24 @@ def signing_user(kv: Store, clock: Clock, sealing: SecretsKeys, access_key_id: s
 
 def reseal(kv: Store, sealing: SecretsKeys) -> Resealed:
     """Encrypt all secrets with the first key. A secret that is deleted meanwhile stays deleted."""
-    done = Resealed()
-    for name, held in access.scan(kv, keys.SEALED_SECRETS):
+    done, damaged = Resealed(), list[CorruptData]()
+    for name, held in access.scan(kv, keys.SEALED_SECRETS, damaged=damaged.append):
         record = held.value
         if record.key_id == sealing.ids[0]:
             done.current += 1
         elif sealing.key(record.key_id) is None:
             done.unreadable += 1
         else:
-            sealed = seal(sealing, record, _opened(sealing, record, name))
             try:
+                sealed = seal(sealing, record, _opened(sealing, record, name))
                 access.replace(kv, keys.SEALED_SECRETS.at(name), held, sealed)
+            except CorruptData as e:
+                damaged.append(e)
             except PredicateFailed:  # deleted, or encrypted again by another rotation
                 continue
-            done.resealed += 1
+            else:
+                done.resealed += 1
+    done.unreadable += len(damaged)
     return done
 
 

@@ -10,6 +10,7 @@ from graveler_core.errors import CorruptData, InvalidInput, Kind, PermissionDeni
 from graveler_core.facade.access import Access
 from graveler_core.iam.sealing import signing_user
 from graveler_core.kv.backends.memory import MemoryStore
+from graveler_core.model.iam import NewCredential
 from graveler_core.model.secrets_keys import SecretsKeys
 from graveler_core.records import access
 from graveler_core.records import iam_layout as keys
@@ -108,6 +109,25 @@ def test_a_key_is_replaced_in_three_steps(world: World, iam: Access) -> None:
         assert signing_user(world.kv, world.clock, SecretsKeys(new), each.access_key_id)[1] == each.secret
     done = iam.reseal_secrets(SecretsKeys(old))
     assert (done.resealed, done.current, done.unreadable) == (0, 0, 4)
+
+
+def test_a_damaged_secret_does_not_stop_a_rotation(world: World, iam: Access) -> None:
+    old, new = SecretsKeys.new(), SecretsKeys.new()
+    made = sorted((iam.create_credential("ada", secrets_keys=SecretsKeys(old)) for _ in range(4)), key=by_access_key)
+    kept = [(key, access.read(world.kv, key)) for key in (keys.sealed_secret(each.access_key_id) for each in made[:3])]
+    (first, one), (second, other), (third, _) = kept
+    assert one
+    assert other
+    access.write(world.kv, first, one.value.model_copy(update={"sealed": one.value.sealed[:-1]}))
+    access.write(world.kv, second, one.value)
+    world.kv.set(third.partition, third.key, b"no record")
+    done = iam.reseal_secrets(SecretsKeys(f"{new.get_secret_value()} {old.get_secret_value()}"))
+    assert (done.resealed, done.current, done.unreadable) == (1, 0, 3)
+    assert signing_user(world.kv, world.clock, SecretsKeys(new), made[3].access_key_id)[1] == made[3].secret
+
+
+def by_access_key(made: NewCredential) -> str:
+    return made.access_key_id
 
 
 @pytest.mark.parametrize("text", ["", " \n", "short", "é" * 44, "A" * 44, "w" * 43 + "= x"])
