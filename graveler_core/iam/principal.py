@@ -57,6 +57,8 @@ class Principal:
         """Object that represents the current policies. It is a different object after each reading.
 
         Raises:
+            SlowDown: The cached policies have expired, and concurrent changes prevented a consistent reading
+                (`RetriesExhausted`).
             Unavailable: The cached policies have expired and cannot be read.
         """
         return self._rules()
@@ -66,6 +68,8 @@ class Principal:
 
         Raises:
             PermissionDenied: The user may not (`AccessDenied`); the error names user, action and resource.
+            SlowDown: The cached policies have expired, and concurrent changes prevented a consistent reading
+                (`RetriesExhausted`).
             Unavailable: The cached policies have expired and cannot be read.
         """
         if not self.allows(request):
@@ -82,6 +86,8 @@ class Principal:
         """Return true if the user may do this.
 
         Raises:
+            SlowDown: The cached policies have expired, and concurrent changes prevented a consistent reading
+                (`RetriesExhausted`).
             Unavailable: The cached policies have expired and cannot be read.
         """
         return self.decide(request).allowed
@@ -92,6 +98,8 @@ class Principal:
         The result may be true although a condition, or a denial of a part, forbids each single request.
 
         Raises:
+            SlowDown: The cached policies have expired, and concurrent changes prevented a consistent reading
+                (`RetriesExhausted`).
             Unavailable: The cached policies have expired and cannot be read.
         """
         return self._rules().reaches(request)
@@ -101,13 +109,19 @@ class Principal:
         context.
 
         Raises:
+            SlowDown: The cached policies have expired, and concurrent changes prevented a consistent reading
+                (`RetriesExhausted`).
             Unavailable: The cached policies have expired and cannot be read.
         """
         other = replace(request, context=context)
         return self._rules().alike(*(in_context(each, self.user, self._clock) for each in (request, other)))
 
     def decide(self, request: Request) -> AccessDecision:
-        """Evaluate a request. The user and the time in its context are replaced by the actual ones."""
+        """Evaluate a request. The user and the time in its context are replaced by the actual ones.
+
+        Raises:
+            SlowDown, Unavailable: As for `allows`.
+        """
         rules = self._rules()
         return rules.decide(in_context(request, self.user, self._clock) if rules.conditional else request)
 

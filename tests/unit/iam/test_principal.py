@@ -8,7 +8,7 @@ from threading import Thread
 import pytest
 from pydantic import SecretStr
 
-from graveler_core.errors import InvalidInput, Kind, PermissionDenied, Unavailable
+from graveler_core.errors import InvalidInput, Kind, PermissionDenied, SlowDown, Unavailable
 from graveler_core.facade.access import Access
 from graveler_core.iam import hashing
 from graveler_core.iam.principal import STALENESS, Principal, authenticate, is_set_up
@@ -195,6 +195,15 @@ class TestStaleness:
                 principal.require(READ)
         kv.reset()
         assert principal.allows(READ)
+
+    def test_changes_without_end_allow_nothing(self, world: World, iam: Access, ada: NewCredential) -> None:
+        kv = Interposed(world.kv)
+        principal = authenticate(kv, world.clock, ada.access_key_id, ada.secret)
+        kv.reset()
+        kv.before = {number: lambda: iam.update_policy("all", ALL) for number in range(200)}
+        with pytest.raises(SlowDown) as caught:
+            principal.decide(READ)
+        assert caught.value.kind is Kind.RetriesExhausted
 
     def test_the_time_of_a_reading_is_when_it_began(self, world: World, iam: Access, ada: NewCredential) -> None:
         """What changes while it is read may be missed, and is seen the sooner."""
