@@ -13,12 +13,13 @@ from graveler_core.errors import InvalidInput, Kind, NotUnique
 
 README = """State of a graveler store at one time, for the analysis of problems.
 
-versions.json         graveler, its formats, Python, the machine, libraries settings.json         configuration of the
-process; only the names of options of object stores store.json            description of the key-value store, and its
-response times repositories.json     repositories with their states, and deleted repositories that wait for the cleaner
+versions.json         graveler, its formats, Python, the machine, libraries
+settings.json         configuration of the process; only the names of options of object stores
+store.json            description of the key-value store, and its response times
+repositories.json     repositories with their states, and deleted repositories that wait for the cleaner
 repositories/*.json   for each repository: storage namespace, counts, rules, log of references, items that wait for a
-cleaner or a sweep, and its branches with their layers, pressure and last compaction caches.json           contents of
-the caches of the process that wrote this archive
+                      cleaner or a sweep, and its branches with their layers, pressure and last compaction
+caches.json           contents of the caches of the process that wrote this archive
 
 Time and numbers are bounded. In every document, `complete` is true if nothing was left out, and `errors` lists what
 could not be read. A count with `at_least` ended early. Times are in UTC, durations in seconds, sizes in bytes.

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from graveler_core.diagnostics.archive import archive
+from graveler_core.diagnostics.collecting import _PARTS
 from graveler_core.diagnostics.section import Section
 from graveler_core.errors import Kind, NotUnique
 
@@ -23,6 +24,15 @@ def test_a_document_for_each_section(tmp_path: Path) -> None:
         assert found.read("versions.json").decode().replace("\n", "") == (
             '{ "section": "versions", "complete": true, "seconds": 0.0, "errors": [], "a": 1}'
         )
+
+
+def test_the_page_has_a_line_for_each_document(tmp_path: Path) -> None:
+    with zipfile.ZipFile(archive([], tmp_path / "a.zip").path) as found:
+        lines = found.read("README.txt").decode().splitlines()
+    table = [line for line in lines if ".json " in line]
+    assert {line.split()[0] for line in table} == {f"{name}.json" for name in (*_PARTS, "repositories/*")}
+    assert all(line[21] == " " and line[22] != " " for line in table)
+    assert all(line.count(".json") <= 1 and len(line) <= 120 for line in lines)
 
 
 def test_a_file_that_is_there_stays(tmp_path: Path) -> None:
