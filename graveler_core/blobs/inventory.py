@@ -15,6 +15,7 @@ import gzip
 import io
 import json
 import os
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -108,7 +109,7 @@ class InventoryFiles:
             for table in _csv(data, file) if file.columns else _parquet(data, file.key):
                 told(table.num_rows)
                 yield self._listed(table)
-        except (pa.ArrowException, OSError, EOFError) as e:
+        except (pa.ArrowException, OSError, EOFError, zlib.error) as e:
             kind = "CSV" if file.columns else "Parquet"
             raise InvalidInput(f"inventory {self.uri!r}: file {file.key!r} is not a readable {kind} file ({e})") from e
 
@@ -207,7 +208,9 @@ def _csv(data: bytes, file: InventoryFile) -> Iterator[pa.Table]:
         table = pa.Table.from_batches([batch])
         keys = table.column("key")
         if pc.any(pc.match_substring_regex(keys, "[%+]"), min_count=0).as_py():
-            keys = pa.chunked_array([[unquote_plus(key) for key in keys.to_pylist()]], pa.string())
+            # Nulls stay, and are refused as in Parquet files.
+            plain = [None if key is None else unquote_plus(key) for key in keys.to_pylist()]
+            keys = pa.chunked_array([plain], pa.string())
         # The size of a delete marker is empty.
         sizes = table.column("size").fill_null(0) if "is_delete_marker" in names else table.column("size")
         table = table.set_column(table.schema.get_field_index("key"), "key", keys)

@@ -178,6 +178,27 @@ def test_what_is_wrong_with_an_inventory(lake: Lake, tmp_path: Path) -> None:
     assert len(lake.objects) == 7
 
 
+def damaged(data: bytes) -> bytes:
+    """The head of a file of gzip, and no compressed data behind it."""
+    return data[:10] + b"\xff" * (len(data) - 10)
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (damaged(gzip.compress(b'"a","true","1",""\n')), "file 'data/0.csv.gz' is not a readable CSV file"),
+        (gzip.compress(b'"a%20b","true","1",""\n"","true","1",""\n'), "column 'key': must not hold nulls"),
+        (gzip.compress(b'"a","true","1",""\n"","true","1",""\n'), "column 'key': must not hold nulls"),
+    ],
+    ids=["not compressed data", "an empty key beside an encoded one", "an empty key"],
+)
+def test_damaged_files_are_refused(lake: Lake, tmp_path: Path, content: bytes, text: str) -> None:
+    uri = csv_by_manifest(tmp_path / "inventory", rows(lake))
+    (tmp_path / "inventory" / "data" / "0.csv.gz").write_bytes(content)
+    with pytest.raises(InvalidInput, match=text):
+        lake.collect(CollectionPlan(inventory=uri))
+
+
 def test_a_manifest_names_only_files_beside_it(lake: Lake, tmp_path: Path) -> None:
     uri = csv_by_manifest(tmp_path / "inventory", rows(lake))
     file = tmp_path / "inventory" / "2026-01-01T01-00Z" / "manifest.json"
