@@ -30,6 +30,8 @@ from graveler_core.model.address import Namespace, namespace
 _OWN = "_graveler/"
 """Prefix of graveler's own objects: nodes, ranges, runs and layers."""
 _REMOTE: dict[str, Any] = {"s3": S3Store, "gs": GCSStore, "az": AzureStore}
+_LARGEST = 1_000_000_000
+"""Maximum value of graveler's own options."""
 _memory: dict[str, MemoryStore] = {}
 _memory_lock = threading.Lock()
 
@@ -85,9 +87,13 @@ def _remote_store(place: Namespace, options: dict[str, str]) -> S3Store | GCSSto
 
 def _number(options: dict[str, str], name: str, default: str) -> float:
     try:
-        return float(options.pop(name, default))
+        number = float(options.pop(name, default))
+        if not 0 <= number <= _LARGEST:
+            raise ValueError("out of range")
     except ValueError:
-        raise InvalidInput(f"option {name!r}: must be a number", kind=Kind.InvalidValue, option=name) from None
+        rule = f"must be a number from 0 to {_LARGEST:,}"
+        raise InvalidInput(f"option {name!r}: {rule}", kind=Kind.InvalidValue, option=name) from None
+    return number
 
 
 def _refused_option(place: Namespace, options: Mapping[str, str], error: Exception) -> InvalidInput:

@@ -79,6 +79,18 @@ def test_names_a_bad_option_without_its_value(options: dict[str, str], named: st
     assert caught.value.__suppress_context__
 
 
+@pytest.mark.parametrize("name", ["max_retries", "retry_timeout"])
+@pytest.mark.parametrize("value", ["", "many", "nan", "inf", "-1", "1e20"])
+def test_a_number_out_of_range_is_refused_with_its_rule(name: str, value: str) -> None:
+    with pytest.raises(InvalidInput, match=f"option '{name}': must be a number from 0 to 1,000,000,000"):
+        open_blobs("s3://bucket", GOOD["s3"] | {name: value})
+
+
+@pytest.mark.parametrize("value", ["0", "1e9"])
+def test_the_limits_of_numbers_are_accepted(value: str) -> None:
+    open_blobs("s3://bucket", GOOD["s3"] | {"max_retries": value, "retry_timeout": value}).close()
+
+
 def test_an_incomplete_configuration() -> None:
     with pytest.raises(InvalidInput, match="options and environment"):
         open_blobs("s3://bucket", {"secret_access_key": "canary", "region": "x"})
