@@ -30,6 +30,10 @@ from graveler_core.model.address import Namespace, namespace
 _OWN = "_graveler/"
 """Prefix of graveler's own objects: nodes, ranges, runs and layers."""
 _REMOTE: dict[str, Any] = {"s3": S3Store, "gs": GCSStore, "az": AzureStore}
+_DIRECTORY_BUCKETS = ("--x-s3", "--xa-s3")
+"""Ends of the names of S3 directory buckets (S3 Express One Zone) and of their access points. Their listings are not in
+the order of keys, on which every reader of a listing relies.
+"""
 _LARGEST = 1_000_000_000
 """Maximum value of graveler's own options."""
 _memory: dict[str, MemoryStore] = {}
@@ -47,8 +51,8 @@ def open_blobs(at: Namespace | str, options: Mapping[str, str] | None = None, *,
             failure. Otherwise it survives the end of the process. Other stores have their own durability.
 
     Raises:
-        InvalidInput: The namespace is invalid, or the store refuses an option. The message names the option, not its
-            value.
+        InvalidInput: The namespace is invalid or in an S3 directory bucket, or the store refuses an option. The message
+            names the option, not its value.
     """
     place = at if isinstance(at, Namespace) else namespace(at)
     if place.scheme == "file":
@@ -64,8 +68,16 @@ def open_bucket(place: Namespace, options: Mapping[str, str]) -> RemoteStore:
         options: Credentials and settings of the store.
 
     Raises:
-        InvalidInput: The store refuses an option. The message names the option, not its value.
+        InvalidInput: The bucket is an S3 directory bucket, or the store refuses an option. The message names the
+            option, not its value.
     """
+    if place.scheme == "s3" and place.bucket.endswith(_DIRECTORY_BUCKETS):
+        raise InvalidInput(
+            f"{place.uri}: is in an S3 directory bucket, whose listings are not in the order of keys: use a general "
+            "purpose bucket",
+            kind=Kind.InvalidNamespace,
+            uri=place.uri,
+        )
     if place.scheme == "memory":
         with _memory_lock:
             return _memory.setdefault(place.bucket, MemoryStore())

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from graveler_core import connect
 from graveler_core.blobs.open import OpenedBlobs, open_blobs
 from graveler_core.blobs.port import BlobStores
 from graveler_core.errors import GravelerError, InvalidInput, Kind, Unavailable
@@ -89,6 +90,17 @@ def test_a_number_out_of_range_is_refused_with_its_rule(name: str, value: str) -
 @pytest.mark.parametrize("value", ["0", "1e9"])
 def test_the_limits_of_numbers_are_accepted(value: str) -> None:
     open_blobs("s3://bucket", GOOD["s3"] | {"max_retries": value, "retry_timeout": value}).close()
+
+
+@pytest.mark.parametrize("bucket", ["lake--usw2-az1--x-s3", "lake--usw2-az1--xa-s3"])
+def test_directory_buckets_are_refused(bucket: str) -> None:
+    opened = OpenedBlobs(GOOD["s3"])
+    for opening in (opened.at, lambda uri: opened.foreign(namespace(uri)), connect):
+        with pytest.raises(InvalidInput, match=f"s3://{bucket}/x.*: is in an S3 directory bucket"):
+            opening(f"s3://{bucket}/x")
+    assert OpenedBlobs(GOOD["s3"]).at("s3://lake-x-s3/x")
+    with connect("memory://") as g, pytest.raises(InvalidInput, match="directory bucket"):
+        g.create_repository("repo", f"s3://{bucket}/x")
 
 
 def test_an_incomplete_configuration() -> None:
