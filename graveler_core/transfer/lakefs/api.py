@@ -12,6 +12,7 @@ import ssl
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from http.client import HTTP_PORT, HTTPS_PORT
 from typing import Any, Final
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
@@ -55,15 +56,19 @@ class LakefsApi:
     def __init__(self, url: str, sleep: Callable[[float], object]) -> None:
         self._sleep = sleep
         self.shown = without_password(url)
-        parts = urlsplit(url)
-        name = parts.path.strip("/")
-        if parts.scheme not in ("http", "https") or not parts.hostname or not name or "/" in name:
+        try:
+            self._parts = urlsplit(url)
+            self._connection()
+            valid = self._parts.scheme in ("http", "https") and bool(self._parts.hostname)
+            name = self._parts.path.strip("/")
+        except (ValueError, http.client.InvalidURL):  # their texts may quote a part of the password
+            valid, name = False, ""
+        if not valid or not name or "/" in name:
             raise InvalidInput(
                 f"{self.shown!r} is not the URL of a repository: must be lakefs+https://key:secret@host:port/repository",
                 kind=Kind.InvalidUrl,
                 url=self.shown,
             )
-        self._parts = parts
         self._root = f"{_ROOT}/repositories/{quote(name, safe='')}"
         self.repository = self._described()
 
@@ -165,8 +170,8 @@ class LakefsApi:
         host, port = self._parts.hostname or "", self._parts.port
         if self._parts.scheme == "https":
             context = ssl.create_default_context()
-            return http.client.HTTPSConnection(host, port, timeout=TIMEOUT_SECONDS, context=context)
-        return http.client.HTTPConnection(host, port, timeout=TIMEOUT_SECONDS)
+            return http.client.HTTPSConnection(host, port or HTTPS_PORT, timeout=TIMEOUT_SECONDS, context=context)
+        return http.client.HTTPConnection(host, port or HTTP_PORT, timeout=TIMEOUT_SECONDS)
 
     def _authorization(self) -> str:
         pair = f"{unquote(self._parts.username or '')}:{unquote(self._parts.password or '')}"

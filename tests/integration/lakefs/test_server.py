@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from graveler_core.errors import InvalidInput, NotFound, Unavailable
+from graveler_core.errors import InvalidInput, Kind, NotFound, Unavailable
 from graveler_core.facade.graveler import Graveler
+from graveler_core.transfer.lakefs.api import LakefsApi
 from graveler_core.transfer.lakefs.report import LakefsMigrated
 from tests.foreign import fixtures
 from tests.foreign.lakefs_history import REPOSITORY
@@ -153,10 +155,41 @@ def test_an_answer_of_another_form(
         migrate(graveler, world, server, uncommitted=True)
 
 
-@pytest.mark.parametrize("url", ["lakefs+ftp://h/r", "lakefs+http:///r", "lakefs+http://h", "lakefs+http://h/a/b"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "lakefs+ftp://h/r",
+        "lakefs+http:///r",
+        "lakefs+http://h",
+        "lakefs+http://h/a/b",
+        "lakefs+http://h:99999/r",
+        "lakefs+https://h:port/r",
+        "lakefs+http://key:geheim/x@h/r",
+        "lakefs+http://[::1/r",
+        "lakefs+http://a host/r",
+    ],
+)
 def test_urls_that_are_none(world: World, graveler: Graveler, url: str) -> None:
-    with pytest.raises(InvalidInput, match="is not the URL of a repository"):
+    with pytest.raises(InvalidInput, match="is not the URL of a repository") as caught:
         graveler.migrate_lakefs(REPOSITORY, url, world.namespace("own"))
+    assert caught.value.kind is Kind.InvalidUrl
+    assert "geheim" not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("url", "port"), [("http://[::1]/r", 80), ("https://[::1]/r", 443), ("http://[::1]:8000/r", 8000)]
+)
+def test_a_host_may_be_an_address_of_ipv6(monkeypatch: pytest.MonkeyPatch, url: str, port: int) -> None:
+    tried: list[tuple[str, int]] = []
+
+    def refuse(address: tuple[str, int], *_: object) -> None:
+        tried.append(address)
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr("socket.create_connection", refuse)
+    with pytest.raises(Unavailable, match="cannot be reached"):
+        LakefsApi(url, lambda seconds: None)
+    assert tried == [("::1", port)]
 
 
 def test_options_that_belong_to_the_other_kind_of_source(world: World, graveler: Graveler, server: Replay) -> None:
