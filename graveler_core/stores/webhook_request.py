@@ -13,10 +13,11 @@ import ssl
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import replace
+from http.client import HTTP_PORT, HTTPS_PORT
 from socket import SHUT_RDWR, socket
 from threading import Thread
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import SecretStr
 
@@ -31,7 +32,6 @@ Secrets = Callable[[str], SecretStr | None]
 _MOST: Final = 4 * MAX_HOOK_TEXT
 """Maximum number of bytes that are read from an answer: enough for `MAX_HOOK_TEXT` characters of UTF-8."""
 _BEARER: Final = "Bearer "
-_NO_URL: Final = "the address of the hook is not a valid URL"
 
 
 def post(hook: Webhook, run_id: str, event: str, body: bytes, secret: Secrets) -> HookAnswer:
@@ -49,10 +49,11 @@ def post(hook: Webhook, run_id: str, event: str, body: bytes, secret: Secrets) -
     """
     try:
         headers = _headers(hook, run_id, event, body, secret)
-        exchange = _Exchange(hook, headers, body)
     except InvalidInput as e:
         return HookAnswer(None, e.message)
-    answer = exchange.result() or HookAnswer(None, f"no answer within {hook.timeout_seconds:g} seconds")
+    answer = _Exchange(hook, headers, body).result()
+    if answer is None:
+        return HookAnswer(None, f"no answer within {hook.timeout_seconds:g} seconds")
     return replace(answer, message=_shown(answer.message, headers))
 
 
@@ -105,9 +106,7 @@ class _Exchange(Thread):
 
     def __init__(self, hook: Webhook, headers: Mapping[str, str], body: bytes) -> None:
         super().__init__(name=f"graveler-hook-{hook.name}", daemon=True)
-        self._seconds = hook.timeout_seconds
-        self._connection, self._path = _target(hook)
-        self._headers, self._body = headers, body
+        self._hook, self._headers, self._body = hook, headers, body
         self._sock: socket | None = None
         self._expired = False
         self._answer: HookAnswer | None = None
@@ -115,7 +114,7 @@ class _Exchange(Thread):
     def result(self) -> HookAnswer | None:
         """Return the answer, or `None` if there is none within the time limit."""
         self.start()
-        self.join(self._seconds)
+        self.join(self._hook.timeout_seconds)
         answer, self._expired = self._answer, True
         if answer is None and self._sock is not None:
             with suppress(OSError):
@@ -124,38 +123,34 @@ class _Exchange(Thread):
         return answer
 
     def run(self) -> None:
-        with closing(self._connection):
-            try:
-                self._answer = self._exchanged()
-            except TimeoutError:
-                pass
-            except OSError as e:
-                self._answer = HookAnswer(None, f"{type(e).__name__}: {e}")
-            except (http.client.InvalidURL, ValueError):  # their texts quote the address
-                self._answer = HookAnswer(None, _NO_URL)
-            except http.client.HTTPException as e:
-                self._answer = HookAnswer(None, f"{type(e).__name__}: {e}")
+        try:
+            self._answer = self._exchanged()
+        except TimeoutError:
+            self._answer = None
+        except OSError as e:
+            self._answer = HookAnswer(None, f"{type(e).__name__}: {e}")
+        except (http.client.InvalidURL, ValueError):  # their texts quote the address
+            self._answer = HookAnswer(None, "the address of the hook is not a valid URL")
+        except http.client.HTTPException as e:
+            self._answer = HookAnswer(None, f"{type(e).__name__}: {e}")
 
     def _exchanged(self) -> HookAnswer | None:
-        self._connection.connect()
-        self._sock = self._connection.sock
-        if self._expired:  # checked after `_sock` is set, which the caller reads after `_expired` is set
-            return None
-        self._connection.request("POST", self._path, self._body, self._headers)
-        answer = self._connection.getresponse()
-        text = answer.read(_MOST).decode(errors="replace")
-        return HookAnswer(answer.status, text, accepted=answer.status // 100 == 2)
+        parts = urlsplit(self._hook.url)
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        with closing(_connection(parts, self._hook.timeout_seconds)) as connection:
+            connection.connect()
+            self._sock = connection.sock
+            if self._expired:  # checked after `_sock` is set, which the caller reads after it has set `_expired`
+                return None
+            connection.request("POST", path, self._body, self._headers)
+            answer = connection.getresponse()
+            text = answer.read(_MOST).decode(errors="replace")
+            return HookAnswer(answer.status, text, accepted=answer.status // 100 == 2)
 
 
-def _target(hook: Webhook) -> tuple[http.client.HTTPConnection, str]:
-    """Return a connection that is not open yet, and the path to request."""
-    try:
-        parts = urlsplit(hook.url)
-        host, port = parts.hostname or "", parts.port
-    except ValueError:
-        raise InvalidInput(_NO_URL) from None
-    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+def _connection(parts: SplitResult, timeout: float) -> http.client.HTTPConnection:
+    host, port = parts.hostname or "", parts.port
     if parts.scheme == "https":
         context = ssl.create_default_context()
-        return http.client.HTTPSConnection(host, port, timeout=hook.timeout_seconds, context=context), path
-    return http.client.HTTPConnection(host, port, timeout=hook.timeout_seconds), path
+        return http.client.HTTPSConnection(host, port or HTTPS_PORT, timeout=timeout, context=context)
+    return http.client.HTTPConnection(host, port or HTTP_PORT, timeout=timeout)

@@ -145,6 +145,21 @@ def test_a_receiver_that_never_ends_its_answer_is_cut_off() -> None:
     assert answer.may_repeat
 
 
+@pytest.mark.parametrize(
+    ("url", "port"), [("http://[::1]/", 80), ("https://[::1]/", 443), ("http://[::1]:8000/", 8000)]
+)
+def test_a_host_may_be_an_address_of_ipv6(monkeypatch: pytest.MonkeyPatch, url: str, port: int) -> None:
+    tried: list[tuple[str, int]] = []
+
+    def refuse(address: tuple[str, int], *_: object) -> None:
+        tried.append(address)
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    post(Webhook(name="hook", url=url, events=(HookEvent.PRE_COMMIT,)), "run1", "pre-commit", BODY, {}.get)
+    assert tried == [("::1", port)]
+
+
 def test_no_receiver_is_no_answer() -> None:
     with receiver(answering(200)) as received:
         pass
