@@ -127,6 +127,6 @@ def _number(call: Call) -> int:
 
 
 def _whole(text: str, name: str, least: int) -> int:
-    if not (text.isascii() and text.isdigit() and least <= int(text[:6]) <= MAX_PARTS):
+    if not (text.isascii() and text.isdigit() and len(text) <= 10 and least <= int(text) <= MAX_PARTS):
         raise InvalidInput(f"{name} {text[:40]!r}: must be a whole number from {least} to {MAX_PARTS:,}")
     return int(text)

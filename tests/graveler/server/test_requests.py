@@ -95,6 +95,7 @@ def test_an_address_outside_of_the_api_answers_in_plain_text(http: Http) -> None
         ("GET", "/repositories/{repo}/refs/main/diff/main?type=four_dot", None, 400, "four_dot"),
         ("GET", "/repositories/{repo}/refs/main/commits?since=yesterday", None, 400, "yesterday"),
         ("POST", "/repositories/{repo}/branches/main/staging/pmpu?path=a&parts=-1", None, 400, "parts '-1'"),
+        ("POST", "/repositories/{repo}/branches/main/staging/pmpu?path=a&parts=0000019999", None, 400, "parts '0"),
         ("POST", "/repositories//branches/main/staging/pmpu?path=a", None, 400, "must not be empty"),
         ("POST", "/sts/login", b"{}", 501, "Not Implemented"),
     ],
