@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+
+_LAST_CHARACTER = chr(sys.maxunicode)
+_FIRST_SURROGATE = 0xD800
+"""First of the code points up to U+DFFF, which are no characters and have no UTF-8 encoding."""
 
 
 class KeyInterval(NamedTuple):
@@ -18,6 +23,18 @@ def prefix_end(prefix: bytes) -> bytes | None:
     """Return the least key that is greater than every key with a prefix, or `None` if there is none."""
     stripped = prefix.rstrip(b"\xff")
     return stripped[:-1] + bytes([stripped[-1] + 1]) if stripped else None
+
+
+def prefix_end_text(prefix: str) -> str | None:
+    """Return the least text that is greater than every text with a prefix, or `None` if there is none.
+
+    Texts are ordered as their keys are. The end of a key prefix may be no text, because its bytes are not UTF-8.
+    """
+    stripped = prefix.rstrip(_LAST_CHARACTER)
+    if not stripped:
+        return None
+    following = ord(stripped[-1]) + 1
+    return stripped[:-1] + ("\ue000" if following == _FIRST_SURROGATE else chr(following))
 
 
 def key_interval(prefix: bytes, start: bytes = b"", end: bytes | None = None) -> KeyInterval:

@@ -11,9 +11,7 @@ from graveler.server.kept_md5 import shown_checksum, shown_metadata
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.repository import Repository
 from graveler_core.model.changes import Change
-
-_LAST = "\U0010ffff"
-"""Greatest character. A listing that resumes after a prefix and this character skips the paths with the prefix."""
+from graveler_core.model.key_intervals import prefix_end_text
 
 
 def between_refs(
@@ -24,56 +22,56 @@ def between_refs(
     With `since_merge_base`, these are the changes of the right side that the left side does not have yet: what a merge
     would bring. Paths that both sides changed are conflicts.
     """
+    prefix, after = query.text("prefix"), query.text("after")
+    with_stats = query.flag("include_right_stats")
 
-    def changes(after: str) -> Iterable[Change]:
-        found = repo.diff(left, right, query.text("prefix"), after, since_merge_base=since_merge_base)
-        if not since_merge_base:
-            return found
-        return _missing(found, repo.diff(left, right, query.text("prefix"), after))
+    def changes(start: str = "") -> Iterable[Change]:
+        found = repo.diff(left, right, prefix, after, start=start, since_merge_base=since_merge_base)
+        return _missing(found, repo.diff(left, right, prefix, after, start=start)) if since_merge_base else found
 
-    def conflicts(after: str) -> Iterator[str]:
+    def conflicts() -> Iterator[str]:
         if since_merge_base:
-            for conflict in repo.conflicts(right, left, query.text("prefix"), after):
+            for conflict in repo.conflicts(right, left, prefix, after):
                 yield conflict.path
 
-    with_stats = query.flag("include_right_stats")
-    records = (_record(change, with_right=with_stats) for change in changes(query.text("after")))
     if query.text("delimiter"):
         return _grouped(changes, query)
-    return _with_conflicts(records, conflicts(query.text("after")))
+    return _with_conflicts((_record(change, with_right=with_stats) for change in changes()), conflicts())
 
 
 def uncommitted(branch: Branch, query: Query) -> Iterator[DiffRecord]:
     """Yield the staged changes of a branch."""
 
-    def changes(after: str) -> Iterable[Change]:
-        return branch.uncommitted(query.text("prefix"), after)
+    def changes(start: str = "") -> Iterable[Change]:
+        return branch.uncommitted(query.text("prefix"), query.text("after"), start=start)
 
-    if query.text("delimiter"):
-        return _grouped(changes, query)
-    return (_record(change) for change in changes(query.text("after")))
+    return _grouped(changes, query) if query.text("delimiter") else map(_record, changes())
 
 
 def _grouped(changes: Callable[[str], Iterable[Change]], query: Query) -> Iterator[DiffRecord]:
-    """Yield the changes directly below the prefix, and one record for each directory with changes."""
-    prefix, delimiter = query.text("prefix"), query.text("delimiter")
-    after = query.text("after")
-    shown = after if after.endswith(delimiter) else ""
-    after = after + _LAST if shown else after
-    while True:
-        for change in changes(after):
-            head, found, _ = change.path[len(prefix) :].partition(delimiter)
-            if not found:
-                yield _record(change)
-                continue
-            directory = prefix + head + delimiter
-            if directory != shown:
+    """Yield the changes directly below the prefix, and one record for each directory with changes.
+
+    As in listings, a directory to which `after` belongs is not shown again.
+    """
+    directory = _directory(query.text("after"), query)
+    start = prefix_end_text(directory) if directory else ""
+    while start is not None:
+        for change in changes(start):
+            directory = _directory(change.path, query)
+            if directory:
                 yield DiffRecord(type="prefix_changed", path=directory, path_type="common_prefix")
-                shown = directory
-            after = directory + _LAST
-            break
+                start = prefix_end_text(directory)
+                break
+            yield _record(change)
         else:
             return
+
+
+def _directory(path: str, query: Query) -> str:
+    """Return the directory that stands for a path in a grouped listing, or "" for a path that stands for itself."""
+    prefix, delimiter = query.text("prefix"), query.text("delimiter")
+    head, found, _ = path.removeprefix(prefix).partition(delimiter)
+    return prefix + head + delimiter if found and path.startswith(prefix) else ""
 
 
 def _missing(changes: Iterable[Change], differences: Iterable[Change]) -> Iterator[Change]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
 from uuid import uuid4
 
 import pytest
@@ -23,7 +25,7 @@ def http(place: Place) -> Http:
     return Http(place)
 
 
-def sent(http: Http, method: str, path: str, body: object = None, status: int = 200) -> dict[str, object]:
+def sent(http: Http, method: str, path: str, body: object = None, status: int = 200) -> dict[str, Any]:
     found, said, _ = http.send(method, path, None if body is None else json.dumps(body).encode())
     assert found == status, said
     answer = json.loads(said) if said[:1] == b"{" else {}
@@ -53,6 +55,35 @@ def test_the_content_type_of_a_form_is_that_of_its_part(place: Place, http: Http
         status, said, _ = http.send("POST", path, wrong, headers)
         assert (status, "a complete form" in json.loads(said)["message"]) == (400, True)
     assert place.server.graveler.repository(path.split("/")[2]).branch("main").read("a") == b"1,2\n"
+
+
+@pytest.mark.parametrize("amount", [1, 100])
+def test_differences_are_grouped_by_directory(place: Place, http: Http, amount: int) -> None:
+    name, last, long = place.repository(), "\U0010ffff", "x" * 996
+    repo = place.server.graveler.repository(name)
+    dev = repo.create_branch("dev", "main")
+    dev.put_many(dict.fromkeys(("a", "d/1", f"d/{last}x", f"d{last}", f"{long}/1", f"{long}/2", "z/1", "zz"), b"1"))
+    dev.commit("change")
+    dev.put("d/1", b"2")
+    dev.put(f"d/{last}x", b"2")
+
+    def listed(path: str, **query: str) -> list[object]:
+        found, after = [], query.pop("after", "")
+        while True:
+            page = sent(http, "GET", path + "?" + urlencode({**query, "after": after, "amount": amount}))
+            found += [each["path"] for each in page["results"]]
+            if not page["pagination"]["has_more"]:
+                return found
+            after = page["pagination"]["next_offset"]
+
+    for kind in ("two_dot", "three_dot"):
+        diff = f"/repositories/{name}/refs/main/diff/dev"
+        directories = listed(diff, type=kind, delimiter="/")
+        assert directories == ["a", "d/", f"d{last}", f"{long}/", "z/", "zz"]
+        assert listed(diff, type=kind, delimiter="/", after="d/1") == directories[2:]
+        assert listed(diff, type=kind, delimiter="/", prefix="d/") == ["d/1", f"d/{last}x"]
+        assert listed(diff, type=kind, delimiter=last) == ["a", "d/1", f"d/{last}", f"d{last}", *listed(diff)[4:]]
+    assert listed(f"/repositories/{name}/branches/dev/diff", delimiter="/") == ["d/"]
 
 
 def test_a_change_that_both_sides_made_is_no_difference_and_no_conflict(place: Place, http: Http) -> None:

@@ -7,7 +7,14 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graveler_core.model.key_intervals import KeyInterval, intersection, key_interval, ordered, prefix_end
+from graveler_core.model.key_intervals import (
+    KeyInterval,
+    intersection,
+    key_interval,
+    ordered,
+    prefix_end,
+    prefix_end_text,
+)
 
 KEYS = st.binary(max_size=2)
 INTERVALS = st.lists(st.tuples(KEYS, st.none() | KEYS), max_size=5)
@@ -27,6 +34,16 @@ def is_sorted(intervals: tuple[KeyInterval, ...]) -> bool:
 def test_a_prefix_ends_where_keys_stop_to_begin_with_it(prefix: bytes, key: bytes) -> None:
     end = prefix_end(prefix)
     assert key.startswith(prefix) == (prefix <= key and (end is None or key < end))
+
+
+_CHARACTERS = st.sampled_from("a/0\x7f\x80\u07ff\ud7ff\ue000\uffff\U00010000\U0010ffff")
+
+
+@given(prefix=st.text(_CHARACTERS, max_size=3), text=st.text(_CHARACTERS, max_size=4))
+def test_the_end_of_a_prefix_as_text(prefix: str, text: str) -> None:
+    end = prefix_end_text(prefix)
+    inside = prefix.encode() <= text.encode() and (end is None or text.encode() < end.encode())
+    assert inside == text.startswith(prefix)
 
 
 @given(prefix=KEYS, start=KEYS, end=st.none() | KEYS, key=st.binary(max_size=3))
