@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING
 
 import dagster as dg
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from graveler_core.model.changes import Change
 
 _FOREIGN_SHOWN = 5
-_AFTER_ALL = "\U0010ffff"
-"""Sorts after every character of a path."""
+_AFTER_SLASH = "0"
+"""Next character after the slash: every path of a table is less than the path of the table and this character."""
 
 
 class Outcome(StrEnum):
@@ -105,7 +106,7 @@ def committed_changes(repository: Repository, group: TableGroup, commit: str, in
         commit: Id of the commit to merge.
         into: Name of the branch to merge into.
     """
-    return _changes(group, lambda after: repository.diff(into, commit, after=after, limit=1, since_merge_base=True))
+    return _changes(group, partial(repository.diff, into, commit, limit=1, since_merge_base=True))
 
 
 def kept_changes(repository: Repository, group: TableGroup, branch: str, into: str) -> Changes:
@@ -119,7 +120,7 @@ def kept_changes(repository: Repository, group: TableGroup, branch: str, into: s
     """
     head = repository.commit(branch).id
     committed = committed_changes(repository, group, head, into)
-    staged = _changes(group, lambda after: repository.branch(branch).uncommitted(after=after, limit=1))
+    staged = _changes(group, partial(repository.branch(branch).uncommitted, limit=1))
     return Changes(
         tuple(dict.fromkeys((*committed.tables, *staged.tables))),
         tuple(dict.fromkeys((*committed.foreign, *staged.foreign))),
@@ -143,27 +144,27 @@ def judge(at: Snapshot, group: TableGroup, evidence: Evidence, changes: Changes)
     return Verdict(changes, findings, tuple(reasons))
 
 
-def _changes(group: TableGroup, page: Callable[[str], Iterable[Change]]) -> Changes:
+def _changes(group: TableGroup, page: Callable[..., Iterable[Change]]) -> Changes:
     """Return the changed tables and other paths of a listing of changes.
 
     Args:
         group: The tables to look for.
-        page: Function that returns the first change after a path.
+        page: Function that returns the first change after a path (`after`), or from a path on (`start`).
     """
     tables: list[GroupTable] = []
     foreign: list[str] = []
-    after = ""
+    found = page()
     while len(foreign) < _FOREIGN_SHOWN:
-        change = next(iter(page(after)), None)
+        change = next(iter(found), None)
         if change is None:
             break
         table = group.table_of(change.path)
         if table is None:
             foreign.append(change.path)
-            after = change.path
+            found = page(after=change.path)
         else:
             tables.append(table)
-            after = f"{table.path}/{_AFTER_ALL}"
+            found = page(start=f"{table.path}{_AFTER_SLASH}")
     return Changes(tuple(dict.fromkeys(tables)), tuple(foreign))
 
 

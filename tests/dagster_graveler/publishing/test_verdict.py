@@ -1,12 +1,13 @@
-"""Words of a verdict."""
+"""Words of a verdict, and the changes that it is about."""
 
 from __future__ import annotations
 
 import dagster as dg
 import pytest
 
-from dagster_graveler.publishing.groups import GroupTable
-from dagster_graveler.publishing.verdict import Changes, CheckFinding, Outcome, Verdict
+from dagster_graveler.publishing.groups import GroupTable, TableGroup
+from dagster_graveler.publishing.verdict import Changes, CheckFinding, Outcome, Verdict, committed_changes, kept_changes
+from graveler_core import connect
 
 ORDERS = GroupTable(dg.AssetKey("orders"), "orders")
 
@@ -18,3 +19,14 @@ ORDERS = GroupTable(dg.AssetKey("orders"), "orders")
 def test_a_good_verdict_counts_the_checks(count: int, words: str) -> None:
     findings = tuple(CheckFinding(ORDERS, f"check {n}", Outcome.PASSED) for n in range(count))
     assert Verdict(Changes((ORDERS,), ()), findings, ()).markdown() == f"{words} Changed tables: orders."
+
+
+def test_the_changes_of_a_table_are_found_by_one_query() -> None:
+    group = TableGroup(dg.AssetKey("lake"), (ORDERS, GroupTable(dg.AssetKey("weather"), "weather")))
+    with connect("memory://") as graveler:
+        repository = graveler.create_repository("lake", "memory://lake", adopt=True, ephemeral=True)
+        branch = repository.create_branch("dev", source="main")
+        branch.put_many(dict.fromkeys(("orders/1", "orders/\U0010ffffx", "orders0", "weather/1"), b"1"))
+        assert kept_changes(repository, group, "dev", "main") == Changes(group.tables, ("orders0",))
+        commit = branch.commit("change")
+        assert committed_changes(repository, group, commit.id, "main") == Changes(group.tables, ("orders0",))
