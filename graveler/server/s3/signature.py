@@ -107,8 +107,13 @@ def carries_signature(authorization: str, parameters: Sequence[str]) -> bool:
 
 def carries_v4(request: S3Request) -> bool:
     """Return true if a request has a signature of version 4."""
-    authorization = request.header("authorization") or ""
-    return authorization.startswith("AWS4") or request.has(SIGNATURE_PARAMETER) or request.has("X-Amz-Algorithm")
+    return (request.header("authorization") or "").startswith("AWS4") or _is_presigned(request)
+
+
+def payload_of(request: S3Request) -> str:
+    """Return what a request says about its body: its SHA-256 in hex, or a word that says how the body is protected."""
+    in_query = request.parameter("X-Amz-Content-Sha256") if _is_presigned(request) else None
+    return in_query or request.header("x-amz-content-sha256") or UNSIGNED_PAYLOAD
 
 
 def read_signature(request: S3Request, now: datetime) -> RequestSignature:
@@ -122,7 +127,7 @@ def read_signature(request: S3Request, now: datetime) -> RequestSignature:
         S3Refusal: The signature is missing, malformed or too old.
     """
     authorization = request.header("authorization") or ""
-    presigned = request.has(SIGNATURE_PARAMETER) or request.has("X-Amz-Algorithm")
+    presigned = _is_presigned(request)
     if authorization.startswith("AWS4"):
         if presigned:
             raise S3Refusal(400, "InvalidArgument", "only one of Authorization and X-Amz-Signature may be given")
@@ -141,6 +146,10 @@ def read_signature(request: S3Request, now: datetime) -> RequestSignature:
         raise S3Refusal(403, "AccessDenied", "the request is not signed")
     _require_signed(request, found.signed_headers)
     return found
+
+
+def _is_presigned(request: S3Request) -> bool:
+    return request.has(SIGNATURE_PARAMETER) or request.has("X-Amz-Algorithm")
 
 
 def _from_header(request: S3Request, authorization: str) -> RequestSignature:
@@ -181,8 +190,9 @@ def _from_query(request: S3Request, now: datetime) -> RequestSignature:
     expires = fields["Expires"]
     if not re.fullmatch(r"[0-9]{1,6}", expires) or not 1 <= int(expires) <= MAX_PRESIGNED_SECONDS:
         raise _wrong_parameters(f"X-Amz-Expires must be a number of seconds from 1 to {MAX_PRESIGNED_SECONDS}")
-    payload = request.parameter("X-Amz-Content-Sha256") or request.header("x-amz-content-sha256") or UNSIGNED_PAYLOAD
-    found = _signature(fields["Credential"], fields["Date"], fields["SignedHeaders"], fields["Signature"], payload)
+    found = _signature(
+        fields["Credential"], fields["Date"], fields["SignedHeaders"], fields["Signature"], payload_of(request)
+    )
     moment = _moment(found.time)
     if moment - now > MAX_SKEW:
         raise S3Refusal(403, "AccessDenied", "the presigned URL is not valid yet")
@@ -200,6 +210,8 @@ def _signature(credential: str, time: str, signed_headers: str, value: str, payl
         raise _malformed(f"the date of the credential, {parts[1][:20]!r}, must be that of the request")
     if not _DIGEST.fullmatch(value):
         raise _malformed("the signature must be 64 hex digits")
+    if not payload.isascii():
+        raise _malformed("the value for the body, x-amz-content-sha256, must be ASCII")
     names = tuple(signed_headers.split(";"))
     if list(names) != sorted(set(names)) or any(name != name.lower() for name in names):
         raise _malformed("the signed headers must be in lower case, in order, each once")

@@ -17,7 +17,7 @@ from graveler.server.s3 import checksums
 from graveler.server.s3.chunked_body import ChunkedBody, ChunkSignatures
 from graveler.server.s3.refusals import S3Refusal, invalid_argument
 from graveler.server.s3.request import S3Request
-from graveler.server.s3.signature import UNSIGNED_PAYLOAD
+from graveler.server.s3.signature import UNSIGNED_PAYLOAD, payload_of
 from graveler_core.codec.blocks import blocks
 from graveler_core.model.counting import counted
 
@@ -54,7 +54,7 @@ class UploadBody:
         self._chunked: ChunkedBody | None = None
         self._sha256: _Hash | None = None
         """SHA-256 of the content, or `None` if nothing needs it. All uses share one computation."""
-        payload = request.header("x-amz-content-sha256") or UNSIGNED_PAYLOAD
+        payload = payload_of(request)
         if payload in _CHUNKED:
             self._expect_chunks(payload, signatures)
         elif payload.startswith("STREAMING-"):

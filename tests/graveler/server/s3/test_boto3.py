@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterator
 from http.client import HTTPConnection
 from typing import Any
 from urllib.error import HTTPError
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
+from botocore.auth import S3SigV4QueryAuth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
 from botocore.exceptions import (
     ClientError,
     FlexibleChecksumError,
@@ -348,6 +351,39 @@ def test_presigned_urls(place: Place, client: Any, bucket: str) -> None:
     assert opened(write, "PUT")[0] == 200
     assert client.get_object(**names)["Body"].read() == b"new"
     assert opened(client.generate_presigned_url("get_object", names, ExpiresIn=604_801))[0] == 400
+
+
+class _SignedDigest(S3SigV4QueryAuth):
+    """Signer of URLs that name the digest of the body in the query."""
+
+    def payload(self, request: AWSRequest) -> str:
+        return parse_qs(urlsplit(request.url).query)["X-Amz-Content-Sha256"][0]
+
+
+def test_the_digest_in_a_presigned_url_is_verified(place: Place, bucket: str, repo: Repository) -> None:
+    admin = place.server.admin
+    signer = _SignedDigest(
+        Credentials(str(admin.access_key_id), admin.secret.get_secret_value()), "s3", "us-east-1", expires=60
+    )
+
+    def status(payload: str, body: bytes) -> int:
+        url = f"{place.server.url}/{bucket}/main/a?X-Amz-Content-Sha256={quote(payload)}"
+        request = AWSRequest("PUT", url)
+        signer.add_auth(request)
+        try:
+            with urllib.request.urlopen(urllib.request.Request(request.url, body, method="PUT")) as response:
+                return int(response.status)
+        except HTTPError as error:
+            with error:
+                return error.code
+
+    digest = hashlib.sha256(b"right").hexdigest()
+    assert status(digest, b"wrong") == 400
+    assert status("STREAMING-UNSIGNED-PAYLOAD-TRAILER", b"no chunks") == 400
+    assert status("é", b"right") == 400
+    assert not [*repo.branch("main").list()]
+    assert status(digest, b"right") == 200
+    assert status("UNSIGNED-PAYLOAD", b"any") == 200
 
 
 def test_buckets_as_subdomains(place: Place, boto: BotoClients, bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
