@@ -15,6 +15,7 @@ from typing import Final
 from starlette.responses import Response
 
 from graveler.server.content_stream import ContentStream
+from graveler.server.header_values import header_value
 from graveler.server.kept_md5 import shown_checksum
 from graveler.server.overlapped_hashing import DownloadHashing
 from graveler_core.facade.content_file import ContentFile
@@ -23,6 +24,7 @@ from graveler_core.model.entry import Entry
 SMALL_BYTES: Final = 1 << 20
 """Size up to which content is read before the answer begins."""
 _RANGE: Final = re.compile(r"bytes=(\d*)-(\d*)")
+_TAG: Final = re.compile(r"[!#-~]+")
 _INLINE_TYPES: Final = ("text/plain", "text/csv", "application/json", "image/png", "image/jpeg", "image/gif")
 """Content types that a browser may show. It saves content of other types, so that it never runs as a page."""
 
@@ -86,12 +88,13 @@ def body_response(
 
 
 def etag(entry: Entry) -> str:
-    """Return the ETag of an entry: the checksum that clients see, in quotes."""
-    return f'"{shown_checksum(entry)}"'
+    """Return the ETag of an entry: the checksum that clients see, or the identity if no header can hold it."""
+    checksum = shown_checksum(entry)
+    return f'"{checksum if _TAG.fullmatch(checksum) else entry.identity.hex()}"'
 
 
 def _headers(entry: Entry) -> dict[str, str]:
-    kind = entry.content_type or "application/octet-stream"
+    kind = header_value(entry.content_type or "application/octet-stream")
     shown = kind.partition(";")[0].strip().lower() in _INLINE_TYPES
     found = {
         "content-type": kind,

@@ -16,6 +16,7 @@ from typing import Final
 from graveler_core.model.entry import Entry
 
 ETAG_KEY: Final = "graveler-s3-etag"
+_KEPT: Final = re.compile(r"[0-9A-Za-z-]+")
 _MD5: Final = re.compile(r"[0-9a-f]{32}")
 
 
@@ -25,7 +26,7 @@ def kept_etag(entry: Entry) -> str | None:
     if text is None:
         return None
     kept, _, checksum = text.partition(" ")
-    return kept if kept and checksum and (entry.checksum or "").startswith(checksum) else None
+    return kept if _KEPT.fullmatch(kept) and checksum and (entry.checksum or "").startswith(checksum) else None
 
 
 def with_etag(entry: Entry, etag: str) -> Entry:

@@ -15,6 +15,7 @@ from email.header import decode_header, make_header
 from email.utils import format_datetime
 from typing import Final
 
+from graveler.server.header_values import header_value
 from graveler.server.kept_md5 import kept_etag, with_etag
 from graveler.server.s3.refusals import S3Refusal
 from graveler.server.s3.request import S3Request
@@ -28,9 +29,6 @@ _USER_KEY: Final = "X-Amz-Meta-"
 _KEPT_HEADERS: Final = ("Cache-Control", "Content-Disposition", "Content-Encoding", "Content-Language", "Expires")
 """Headers of an upload that are kept under their own names, and sent with the content."""
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_PLAIN: Final = re.compile(r"[\x20-\x7e]*")
-_WORD_BYTES: Final = 63
-"""Maximum length of the text of an encoded word. With the rest it has at most 75 bytes, as RFC 2047 demands."""
 
 
 def etag_of(entry: Entry) -> str:
@@ -70,7 +68,7 @@ def headers_of(entry: Entry) -> dict[str, str]:
     """
     found = {
         "etag": f'"{etag_of(entry)}"',
-        "content-type": _header_value(entry.content_type or DEFAULT_CONTENT_TYPE),
+        "content-type": header_value(entry.content_type or DEFAULT_CONTENT_TYPE),
         "accept-ranges": "bytes",
         "content-security-policy": "default-src 'none'; sandbox",
         "last-modified": format_datetime(modified(entry), usegmt=True),
@@ -78,11 +76,11 @@ def headers_of(entry: Entry) -> dict[str, str]:
     missing = 0
     for key, value in entry.metadata.items():
         if key in _KEPT_HEADERS:
-            found[key.lower()] = _header_value(value)
+            found[key.lower()] = header_value(value)
         elif key.startswith(_USER_KEY):
             name = key.removeprefix(_USER_KEY).lower()
             if _TOKEN.fullmatch(name):
-                found[_USER_HEADER + name] = _header_value(value)
+                found[_USER_HEADER + name] = header_value(value)
             else:
                 missing += 1
     if missing:
@@ -126,27 +124,3 @@ def _read(value: str) -> str:
         except (HeaderParseError, UnicodeError, LookupError, ValueError):
             return text
     return text
-
-
-def _header_value(text: str) -> str:
-    """Return a text as the value of a header: as it is, or in the encoding Q of RFC 2047, as lakeFS does."""
-    if _PLAIN.fullmatch(text):
-        return text
-    words, length = [""], 0
-    for character in text:
-        coded = _coded(character)
-        if length + len(coded) > _WORD_BYTES:
-            words.append("")
-            length = 0
-        words[-1] += coded
-        length += len(coded)
-    return " ".join(f"=?utf-8?q?{word}?=" for word in words)
-
-
-def _coded(character: str) -> str:
-    """Return a character of a word in the encoding Q."""
-    if character == " ":
-        return "_"
-    if _PLAIN.fullmatch(character) and character not in "=?_":
-        return character
-    return "".join(f"={byte:02X}" for byte in character.encode())

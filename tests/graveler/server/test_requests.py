@@ -7,6 +7,7 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from http.client import HTTPConnection, HTTPResponse, IncompleteRead
 from urllib.parse import urlsplit
 
@@ -19,6 +20,7 @@ from graveler.server.api.errors import status_of
 from graveler.server.api.routes import ROUTES
 from graveler.server.authentication import LOCKED_SECONDS, MAX_FAILURES, REMEMBERED_SECONDS, Authentication, SignedIn
 from graveler.server.content_response import SMALL_BYTES
+from graveler.server.kept_md5 import ETAG_KEY
 from graveler.server.serving import ServerOptions, application_of, listening, users_of
 from graveler.server.task_runner import TaskRunner
 from graveler_core.codec.entry import entries
@@ -206,6 +208,18 @@ def test_heads_and_conditions(place: Place, http: Http) -> None:
     upload = f"/repositories/{name}/branches/main/objects?path=page.html"
     assert http.send("POST", upload, b"y", {"If-None-Match": "*"})[0] == 412
     assert http.send("POST", upload, b"y", {"If-None-Match": '"abc"'})[0] == 501
+
+
+def test_texts_that_no_header_can_hold_are_read(place: Place, http: Http) -> None:
+    name, tags = place.repository(), set()
+    branch = place.server.graveler.repository(name).branch("main")
+    for content_type, checksum in (("a\r\nx: y", "a"), ("€", 'a"\n'), ("text/html", "é"), ("text/html", "")):
+        entry = replace(branch.put("a", b"content"), content_type=content_type, checksum=checksum, identity=b"")
+        branch.stage("a", replace(entry, metadata={ETAG_KEY: f"\n {checksum}"}))
+        status, body, headers = http.send("GET", f"/repositories/{name}/refs/main/objects?path=a")
+        assert (status, body, "x" in headers) == (200, b"content", False)
+        tags.add(headers["etag"])
+    assert len(tags) == 4
 
 
 def test_damaged_content_is_an_error_or_ends_before_its_announced_length(place: Place, http: Http) -> None:

@@ -8,6 +8,7 @@ import os
 import socket
 import urllib.request
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from http.client import HTTPConnection
 from typing import Any
 from urllib.error import HTTPError
@@ -25,6 +26,7 @@ from botocore.exceptions import (
 )
 
 from graveler.server.content_response import SMALL_BYTES
+from graveler.server.kept_md5 import ETAG_KEY
 from graveler_core.errors import NotFound
 from graveler_core.facade.repository import Repository
 from tests.graveler.server.conftest import Place, put_damaged
@@ -446,6 +448,13 @@ def test_content_of_other_writers_has_etags_that_no_client_takes_for_an_md5(
     kept = branch.get("b")
     branch.put("b", b"other content", metadata=kept.metadata)  # metadata of somebody else's content
     assert client.head_object(Bucket=bucket, Key="main/b")["ETag"].endswith('-1"')
+
+
+def test_a_kept_etag_that_no_header_can_hold_is_not_shown(client: Any, bucket: str, repo: Repository) -> None:
+    branch = repo.branch("main")
+    entry = branch.put("a", b"content")
+    branch.stage("a", replace(entry, metadata={ETAG_KEY: f"\n {entry.checksum}"}, identity=b""))
+    assert client.get_object(Bucket=bucket, Key="main/a")["ETag"].endswith('-1"')
 
 
 def test_directory_markers_and_refused_keys(client: Any, bucket: str, repo: Repository) -> None:
