@@ -15,6 +15,7 @@ from typing import Final
 from starlette.responses import Response
 
 from graveler.server.content_stream import ContentStream
+from graveler.server.entity_tags import names_tag, range_of
 from graveler.server.header_values import header_value
 from graveler.server.kept_md5 import shown_checksum
 from graveler.server.overlapped_hashing import DownloadHashing
@@ -38,15 +39,16 @@ def content_response(content: ContentFile, headers: Mapping[str, str], *, withou
 
     Args:
         content: The content.
-        headers: Headers of the request, with names in lower case. Only `range` and `if-none-match` are used.
+        headers: Headers of the request, with names in lower case. Only `range`, `if-range` and `if-none-match` are
+            used.
         without_body: Answer with the headers only.
     """
     tag = etag(content.entry)
-    if headers.get("if-none-match") == tag:
-        return Response(status_code=304)
+    if names_tag(headers.get("if-none-match", ""), tag):
+        return Response(status_code=304, headers={"etag": tag})
     found = {**_headers(content.entry), "etag": tag, "accept-ranges": "bytes"}
     try:
-        part = content_range(headers.get("range"), content.size)
+        part = content_range(range_of(headers.get, tag), content.size)
     except UnsatisfiableRange:
         return Response(status_code=416, headers={"content-range": f"bytes */{content.size}"})
     return body_response(content, part, found, without_body=without_body)

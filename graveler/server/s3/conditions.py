@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+from graveler.server.entity_tags import names_tag
 from graveler.server.s3.object_metadata import etag_of, modified
 from graveler.server.s3.refusals import S3Refusal, not_implemented
 from graveler.server.s3.request import S3Request
@@ -70,8 +71,7 @@ def precondition_failed() -> S3Refusal:
 
 
 def _matches(header: str, entry: Entry) -> bool:
-    tags = [tag.strip().removeprefix("W/").strip('"') for tag in header.split(",")]
-    return "*" in tags or etag_of(entry) in tags
+    return names_tag(header, f'"{etag_of(entry)}"')
 
 
 def _older(header: str | None, entry: Entry) -> bool:

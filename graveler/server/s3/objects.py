@@ -12,6 +12,7 @@ from urllib.parse import unquote_to_bytes
 from starlette.responses import Response
 
 from graveler.server.content_response import UnsatisfiableRange, body_response, content_range
+from graveler.server.entity_tags import range_of
 from graveler.server.kept_md5 import metadata_with_etag, with_etag
 from graveler.server.s3.call import S3Call, empty_response, repository_of, xml_response
 from graveler.server.s3.conditions import failed_read, is_conditional_write, precondition_failed, require_write
@@ -204,7 +205,7 @@ def _read(call: S3Call, *, with_body: bool) -> Response:
         if value is not None:
             headers[name] = _plain(name, value)
     try:
-        part = content_range(request.header("range"), content.size)
+        part = content_range(range_of(request.header, headers["etag"]), content.size)
     except UnsatisfiableRange as e:
         raise S3Refusal(
             416, "InvalidRange", "the range begins behind the end of the object, or is not one range"

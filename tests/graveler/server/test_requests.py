@@ -204,10 +204,26 @@ def test_heads_and_conditions(place: Place, http: Http) -> None:
     status, body, headers = http.send("HEAD", path)
     assert (status, body, headers["content-length"]) == (200, b"", "8")
     assert headers["content-disposition"] == "attachment"  # a page of a user never runs on the server's address
-    assert http.send("GET", path, headers={"If-None-Match": headers["etag"]})[0] == 304
+    for condition in ("{}", "W/{}", '"other", {}', "*"):
+        status, _, found = http.send("GET", path, headers={"If-None-Match": condition.format(headers["etag"])})
+        assert (status, found["etag"]) == (304, headers["etag"]), condition
+    assert http.send("GET", path, headers={"If-None-Match": '"other"'})[0] == 200
     upload = f"/repositories/{name}/branches/main/objects?path=page.html"
     assert http.send("POST", upload, b"y", {"If-None-Match": "*"})[0] == 412
     assert http.send("POST", upload, b"y", {"If-None-Match": '"abc"'})[0] == 501
+
+
+def test_a_download_is_resumed_only_in_the_same_version(place: Place, http: Http) -> None:
+    name = place.repository()
+    path = f"/repositories/{name}/refs/main/objects?path=a"
+    branch = place.server.graveler.repository(name).branch("main")
+    branch.put("a", b"0123")
+    _, _, headers = http.send("GET", path)
+    resumed = {"Range": "bytes=2-", "If-Range": headers["etag"]}
+    assert http.send("GET", path, headers=resumed)[:2] == (206, b"23")
+    branch.put("a", b"4567")
+    for condition in (headers["etag"], f"W/{headers['etag']}", headers["last-modified"]):
+        assert http.send("GET", path, headers={**resumed, "If-Range": condition})[:2] == (200, b"4567")
 
 
 def test_texts_that_no_header_can_hold_are_read(place: Place, http: Http) -> None:

@@ -220,6 +220,24 @@ def test_conditions_of_reads(client: Any, bucket: str) -> None:
     assert refused(lambda: client.head_object(Bucket=bucket, Key="main")) == ("404", 404)
 
 
+def test_a_download_is_resumed_only_in_the_same_version(client: Any, bucket: str) -> None:
+    object = {"Bucket": bucket, "Key": "main/a"}
+    etag = client.put_object(**object, Body=b"0123")["ETag"]
+
+    def resumed() -> bytes:
+        name = "before-sign.s3.GetObject"
+        condition = lambda request, **_: request.headers.add_header("If-Range", etag)  # noqa: E731
+        client.meta.events.register(name, condition)
+        try:
+            return bytes(client.get_object(**object, Range="bytes=2-")["Body"].read())
+        finally:
+            client.meta.events.unregister(name, condition)
+
+    assert resumed() == b"23"
+    client.put_object(**object, Body=b"4567")
+    assert resumed() == b"4567"
+
+
 def test_conditions_of_writes(client: Any, bucket: str) -> None:
     write = lambda body, **options: lambda: client.put_object(Bucket=bucket, Key="main/c", Body=body, **options)  # noqa: E731
     first = write(b"1", IfNoneMatch="*")()
