@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 _LAST_CHARACTER = chr(sys.maxunicode)
-_FIRST_SURROGATE = 0xD800
-"""First of the code points up to U+DFFF, which are no characters and have no UTF-8 encoding."""
+_BEFORE_SURROGATES, _AFTER_SURROGATES = "\ud7ff", "\ue000"
+"""Characters beside the code points that have no UTF-8 encoding."""
 
 
 class KeyInterval(NamedTuple):
@@ -33,8 +33,8 @@ def prefix_end_text(prefix: str) -> str | None:
     stripped = prefix.rstrip(_LAST_CHARACTER)
     if not stripped:
         return None
-    following = ord(stripped[-1]) + 1
-    return stripped[:-1] + ("\ue000" if following == _FIRST_SURROGATE else chr(following))
+    last = stripped[-1]
+    return stripped[:-1] + (_AFTER_SURROGATES if last == _BEFORE_SURROGATES else chr(ord(last) + 1))
 
 
 def key_interval(prefix: bytes, start: bytes = b"", end: bytes | None = None) -> KeyInterval:
