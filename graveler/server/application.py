@@ -143,9 +143,17 @@ async def _json_body(route: ApiRoute, request: Request) -> Any:
     if not content and not route.body_required:
         return None
     try:
-        return route.body.model_validate(json.loads(content))
+        return route.body.model_validate(_document(content.decode()))
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"body: {_reason(error)}") from error
+
+
+def _document(text: str) -> Any:
+    """Return a JSON document. Raise `ValueError` if it is none, or escapes half of a character, which has no UTF-8."""
+    found = json.loads(text)
+    if "\\u" in text:
+        json.dumps(found, ensure_ascii=False).encode()
+    return found
 
 
 def _reason(error: Exception) -> str:

@@ -12,7 +12,6 @@ it is refused at once for some seconds. This does not count as an attempt, becau
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import hmac
 import secrets
@@ -188,7 +187,7 @@ def _basic(authorization: str | None) -> Credentials | None:
     try:
         id, found, secret = base64.b64decode(encoded.strip(), validate=True).decode().partition(":")
         return Credentials(id, secret) if found else None
-    except (binascii.Error, UnicodeDecodeError, GravelerError):
+    except (ValueError, GravelerError):
         return None
 
 

@@ -24,7 +24,7 @@ from graveler_core.model.entry import Entry
 
 SMALL_BYTES: Final = 1 << 20
 """Size up to which content is read before the answer begins."""
-_RANGE: Final = re.compile(r"bytes=(\d*)-(\d*)")
+_RANGE: Final = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
 _TAG: Final = re.compile(r"[!#-~]+")
 _INLINE_TYPES: Final = ("text/plain", "text/csv", "application/json", "image/png", "image/jpeg", "image/gif")
 """Content types that a browser may show. It saves content of other types, so that it never runs as a page."""

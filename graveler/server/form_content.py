@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 from typing import Final
 
 from python_multipart import MultipartParser
+from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import parse_options_header
 
 from graveler_core.errors import InvalidInput
@@ -22,25 +24,29 @@ class FormContent:
 
         Args:
             boundary: Line between the parts.
+
+        Raises:
+            InvalidInput: The boundary is too long.
         """
         self._collected: list[bytes] = []
         self._field = self._value = b""
         self._headers: dict[bytes, bytes] = {}
         self._type: bytes | None = None
         self._wanted = self._found = self._complete = False
-        self._parser = MultipartParser(
-            boundary,
-            {
-                "on_part_begin": self._headers.clear,
-                "on_header_field": self._add_field,
-                "on_header_value": self._add_value,
-                "on_header_end": self._end_header,
-                "on_headers_finished": self._begin_part,
-                "on_part_data": self._add_data,
-                "on_part_end": self._end_part,
-                "on_end": self._end,
-            },
-        )
+        with _refusing():
+            self._parser = MultipartParser(
+                boundary,
+                {
+                    "on_part_begin": self._headers.clear,
+                    "on_header_field": self._add_field,
+                    "on_header_value": self._add_value,
+                    "on_header_end": self._end_header,
+                    "on_headers_finished": self._begin_part,
+                    "on_part_data": self._add_data,
+                    "on_part_end": self._end_part,
+                    "on_end": self._end,
+                },
+            )
 
     def read(self, body: Iterator[bytes]) -> tuple[str | None, Iterable[bytes]]:
         """Read a form up to the part. Return the content type of the part, and its content.
@@ -49,21 +55,26 @@ class FormContent:
             body: Pieces of the form.
 
         Raises:
-            InvalidInput: The form has no such part. The content raises it at its end if the form is not complete.
+            InvalidInput: The form is malformed, or has no such part. The content raises it too, at its end if the form
+                is not complete.
         """
         for piece in body:
-            self._parser.write(piece)
+            self._write(piece)
             if self._found:
                 return None if self._type is None else self._type.decode("latin-1"), self._content(body)
         raise _incomplete()
 
     def _content(self, rest: Iterator[bytes]) -> Iterator[bytes]:
         for piece in chain((b"",), rest):
-            self._parser.write(piece)
+            self._write(piece)
             yield from self._collected
             self._collected.clear()
         if not self._complete:
             raise _incomplete()
+
+    def _write(self, piece: bytes) -> None:
+        with _refusing():
+            self._parser.write(piece)
 
     def _add_field(self, data: bytes, start: int, end: int) -> None:
         self._field += data[start:end]
@@ -90,6 +101,15 @@ class FormContent:
 
     def _end(self) -> None:
         self._complete = True
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Refuse a form that the parser cannot read."""
+    try:
+        yield
+    except FormParserError as error:
+        raise InvalidInput(f"body: must be a form as its content type says: {error}") from error
 
 
 def _incomplete() -> InvalidInput:

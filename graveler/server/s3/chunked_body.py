@@ -57,7 +57,7 @@ class ChunkSignatures:
 
     def _require(self, algorithm: str, rest: str, signature: str | None) -> None:
         expected = sign(self.key, f"{algorithm}\n{self.time}\n{self.scope}\n{self.previous}\n{rest}")
-        if signature is None or not hmac.compare_digest(expected, signature):
+        if signature is None or not hmac.compare_digest(expected.encode(), signature.encode()):
             raise S3Refusal(403, "SignatureDoesNotMatch", "the signature of a chunk or of the trailer does not match")
         self.previous = signature
 

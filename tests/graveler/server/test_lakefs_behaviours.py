@@ -54,6 +54,14 @@ def test_the_content_type_of_a_form_is_that_of_its_part(place: Place, http: Http
     for wrong in (form(other), whole[:-10], whole[:-padding]):
         status, said, _ = http.send("POST", path, wrong, headers)
         assert (status, "a complete form" in json.loads(said)["message"]) == (400, True)
+    long = {"Content-Type": f"multipart/form-data; boundary={'x' * 300}"}
+    for wrong, given in (
+        (b"other" * 10, headers),
+        (whole.replace(b"--line--", b"--line\r\n()\r\n"), headers),
+        (whole, long),
+    ):
+        status, said, _ = http.send("POST", path, wrong, given)
+        assert (status, "a form as its content type" in json.loads(said)["message"]) == (400, True), wrong[-20:]
     assert place.server.graveler.repository(path.split("/")[2]).branch("main").read("a") == b"1,2\n"
 
 

@@ -40,7 +40,9 @@ def http(place: Place) -> Http:
     return Http(place)
 
 
-@pytest.mark.parametrize("header", ["", "Basic", "Basic !!!", "Bearer abc", basic("nobody", "x"), "Basic " + "A" * 9])
+@pytest.mark.parametrize(
+    "header", ["", "Basic", "Basic !!!", "Basic ä", "Bearer abc", basic("nobody", "x"), "Basic " + "A" * 9]
+)
 def test_wrong_credentials_are_refused_everywhere(http: Http, header: str) -> None:
     for route in ROUTES:
         path = route.path.replace("{", "").replace("}", "")
@@ -83,6 +85,8 @@ def test_an_address_outside_of_the_api_answers_in_plain_text(http: Http) -> None
         ("GET", "/repositories?prefix=%ff", None, 400, "UTF-8"),
         ("POST", "/repositories", b"{", 400, "must be JSON"),
         ("POST", "/repositories", b"[" * 100_000, 400, "must be JSON"),
+        ("POST", "/repositories", b"\xed\xa0\x80", 400, "must be JSON"),
+        ("POST", "/repositories/{repo}/branches/main/objects/delete", b'{"paths": ["\\ud800"]}', 400, "must be JSON"),
         ("POST", "/repositories", b"{}", 400, "name"),
         ("POST", "/repositories", b'{"name": 5, "storage_namespace": "local://x"}', 400, "name"),
         ("POST", "/repositories", b'{"name": "Up", "storage_namespace": "local://x"}', 400, "Up"),
@@ -186,6 +190,8 @@ def test_a_broken_upload_stages_nothing(place: Place, http: Http) -> None:
         ("bytes=10-", (416, b"", "bytes */10")),
         ("bytes=1-2,4-5", (416, b"", "bytes */10")),
         ("lines=1-2", (200, b"0123456789", None)),
+        (f"bytes={'9' * 5000}-", (200, b"0123456789", None)),
+        (f"bytes=-{'9' * 5000}", (200, b"0123456789", None)),
     ],
 )
 def test_ranges(place: Place, http: Http, range: str, answer: tuple[int, bytes, str | None]) -> None:

@@ -92,6 +92,14 @@ def test_signed_chunks_and_trailers(chunks: list[bytes], size: int, with_trailer
         )
 
 
+def test_a_signature_of_other_characters_is_refused() -> None:
+    body = signed([b"abc"], ["x-amz-checksum-crc32:AAAAAA=="])
+    wrong = body.replace(b"trailer-signature:", b"trailer-signature:\xe4")
+    with pytest.raises(S3Refusal) as caught:
+        read(wrong, signatures=signatures(), with_trailer=True)
+    assert caught.value.status == 403
+
+
 def test_chunks_without_signatures_and_with_a_trailer() -> None:
     body = b"3\r\nabc\r\n2\r\nde\r\n0\r\nx-amz-checksum-crc32:hYrMCQ==\r\n\r\n"
     decoder = ChunkedBody([body], with_trailer=True)

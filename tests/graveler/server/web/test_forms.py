@@ -118,6 +118,7 @@ def test_forms_of_other_sites_and_sessions_change_nothing(place: Place, person: 
         ({name: form[name] for name in ("source", "into")}, {}),
         (form, {"origin": "http://evil.example"}),
         (form, {"origin": "null"}),
+        (form, {"origin": "http://["}),
         (form, {"sec_fetch_site": "cross-site"}),
         (form, {"sec_fetch_site": "same-site"}),
     ]
