@@ -1,10 +1,12 @@
-"""Parts that all requests to a server share: users, settings, limits, background tasks."""
+"""Parts that all requests to a server share, such as users and limits, and those that all of its processes share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
+from secrets import token_bytes
 
 from starlette.requests import Request
 
@@ -13,6 +15,7 @@ from graveler.server.authentication import Authentication, SignedIn
 from graveler.server.limits import RequestLimits
 from graveler.server.same_site import from_another_site
 from graveler.server.sessions import COOKIE, UserSessions
+from graveler.server.shared_metrics import MetricsBoard
 from graveler.server.task_runner import TaskRunner
 from graveler_core.errors import Kind, PermissionDenied
 from graveler_core.model.credentials import Credentials
@@ -72,6 +75,16 @@ class ServerUsers:
 
 
 @dataclass(frozen=True, slots=True)
+class SharedParts:
+    """Parts that all processes of one server share. Create them before the processes are forked."""
+
+    board: MetricsBoard | None = None
+    """Memory for the metrics of several processes; `None` for one process."""
+    form_key: bytes = field(default_factory=partial(token_bytes, 32), repr=False)
+    """Key of the tokens in forms, on a store without access control, which has no sessions."""
+
+
+@dataclass(frozen=True, slots=True)
 class ServerParts:
     """Everything that the operations of a server share."""
 
@@ -80,6 +93,7 @@ class ServerParts:
     tasks: TaskRunner
     """Runs tasks that outlive a request."""
     limits: RequestLimits
+    shared: SharedParts
 
 
 def _shown(request: Request) -> tuple[str | None, str]:

@@ -21,7 +21,7 @@ from graveler.server.http_protocol import HttpProtocol
 from graveler.server.known_hosts import KnownHosts, is_loopback
 from graveler.server.limits import RequestLimits
 from graveler.server.observing import ObservedApplication, ServerMetrics
-from graveler.server.parts import ServerParts, ServerUsers
+from graveler.server.parts import ServerParts, ServerUsers, SharedParts
 from graveler.server.processes import run_processes
 from graveler.server.s3.gateway import S3Gateway, S3Users
 from graveler.server.s3.signing_users import SigningUsers
@@ -112,9 +112,9 @@ def serve(url: str, storage_options: Mapping[str, str], started: Callable[[str],
         raise InvalidInput(f"processes {checked.processes}: a store in memory belongs to one process")
     with listening(checked) as server_socket:
         address = replace(checked, port=server_socket.getsockname()[1]).url
-        board = MetricsBoard(checked.processes) if checked.processes > 1 else None
+        shared = SharedParts(MetricsBoard(checked.processes) if checked.processes > 1 else None)
         opened = partial(open_stores, url, storage_options=storage_options or None)
-        serving = partial(_serve_on, server_socket, opened, checked, board)
+        serving = partial(_serve_on, server_socket, opened, checked, shared)
         if checked.processes == 1:
             serving(partial(started, address))
         else:
@@ -125,7 +125,7 @@ def _serve_on(
     server_socket: socket.socket,
     open: Callable[[], Stores],
     checked: ServerOptions,
-    board: MetricsBoard | None,
+    shared: SharedParts,
     ready: Callable[[], object],
 ) -> None:
     """Serve the connections of a listening socket until the process is told to stop."""
@@ -133,7 +133,7 @@ def _serve_on(
     tasks = TaskRunner()
     try:
         config = uvicorn.Config(
-            application_of(stores, checked, tasks, board=board),
+            application_of(stores, checked, tasks, shared=shared),
             http=HttpProtocol,
             ssl_certfile=checked.tls_certificate,
             ssl_keyfile=checked.tls_key,
@@ -156,7 +156,7 @@ def application_of(
     options: ServerOptions,
     tasks: TaskRunner,
     limits: RequestLimits | None = None,
-    board: MetricsBoard | None = None,
+    shared: SharedParts | None = None,
 ) -> ASGIApp:
     """Return the application of a server on some stores: the API, and the S3 gateway on the same port.
 
@@ -165,7 +165,7 @@ def application_of(
         options: Options of the server.
         tasks: Runs tasks that outlive a request.
         limits: Limits of requests. By default, those of the options.
-        board: Memory for the metrics of several processes; `None` for one process.
+        shared: What the processes of the server share. By default, it has one process.
 
     Raises:
         InvalidInput: As for `serve`.
@@ -177,11 +177,11 @@ def application_of(
     if users.authentication is not None:
         signing = SigningUsers(lambda id: _signer(stores, options, id), version_2=options.s3_signature_v2)
     settings = ApiSettings(options.storage_root, options.presign, options.secrets_keys)
-    limits = limits or RequestLimits(options.rate, options.max_uploads)
-    app = create_application(ServerParts(users, settings, tasks, limits))
+    limits, shared = limits or RequestLimits(options.rate, options.max_uploads), shared or SharedParts()
+    app = create_application(ServerParts(users, settings, tasks, limits, shared))
     gateway = S3Gateway(app, S3Users(signing, users.everyone), limits, options.s3_domains)
     served = gateway if users.everyone is None else KnownHosts(gateway, options.s3_domains)
-    return ObservedApplication(served, ServerMetrics(board))
+    return ObservedApplication(served, ServerMetrics(shared.board))
 
 
 class _StoppableServer(uvicorn.Server):

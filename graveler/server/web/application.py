@@ -60,9 +60,9 @@ def web_routes(parts: ServerParts) -> list[BaseRoute]:
     """Return the routes of all pages.
 
     Args:
-        parts: Users and limits of the server.
+        parts: Users, limits and shared parts of the server.
     """
-    tokens = FormTokens()
+    tokens = FormTokens(parts.shared.form_key)
     return [
         *(Route(page.path, partial(_serve, parts, tokens, page), methods=[page.method]) for page in PAGES),
         Route(f"{ROOT}/login", _login_page),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import secrets
 from collections.abc import Mapping
 from typing import Final
 from urllib.parse import parse_qsl
@@ -26,11 +25,15 @@ _FORM_TYPE: Final = "application/x-www-form-urlencoded"
 
 
 class FormTokens:
-    """Tokens of the forms of one process."""
+    """Tokens of the forms of one server."""
 
-    def __init__(self) -> None:
-        self._key = secrets.token_bytes(32)
-        """Key for a server without users, which has no sessions. Such a server runs alone, on this machine."""
+    def __init__(self, key: bytes) -> None:
+        """Create tokens.
+
+        Args:
+            key: Key for a server without users, which has no sessions. All of its processes have the same one.
+        """
+        self._key = key
 
     def token_of(self, session: str) -> str:
         """Return the token of the forms of a session, or of no session."""

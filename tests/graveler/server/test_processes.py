@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 import pytest
 
 import graveler
@@ -102,6 +104,16 @@ def test_a_stopping_server_finishes_the_request_under_way(environment: dict[str,
         assert all(map(ended, processes))
     with graveler.connect(environment["GRAVELER_STORE"]) as g:
         assert g.repository("repo").branch("main").read("a") == b"the rest"
+
+
+def test_every_process_accepts_the_forms_of_every_other_one(environment: dict[str, str]) -> None:
+    with serving(environment) as (_, url, _):
+        compared = f"{url}/ui/repositories/repo/compare?source=main&into=main"
+        pages = [httpx.get(compared).text for _ in range(16)]  # whichever process answers
+        tokens = {token for page in pages for token in re.findall(r'name="token" value="([0-9a-f]+)"', page)}
+        assert len(tokens) == 1
+        answers = {httpx.post(f"{url}/ui/logout", data={"token": token}).status_code for token in tokens for _ in pages}
+        assert answers == {303}
 
 
 def test_all_end_if_one_ends(environment: dict[str, str]) -> None:
