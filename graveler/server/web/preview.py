@@ -51,7 +51,7 @@ def preview_of(content: ContentFile) -> Preview:
         if content.size > MAX_IMAGE_BYTES:
             return Preview("none", f"the image has more than {MAX_IMAGE_BYTES >> 20} MiB")
         return Preview("image")
-    if beginning.startswith(_PARQUET):
+    if beginning.startswith(_PARQUET) and len(beginning) >= 8:  # shorter contents have no footer
         return _table(content)
     return _text(beginning, content.size)
 
@@ -101,6 +101,9 @@ def _rows(file: parquet.ParquetFile) -> Preview:
 
 
 def _cell(value: pa.Scalar) -> str:
-    found = value.as_py()
+    try:
+        found = value.as_py()
+    except (ArithmeticError, LookupError, ValueError):  # a time that Python cannot represent, or an unknown time zone
+        return "…"
     text = "" if found is None else str(found)
     return text if len(text) <= CELL_CHARACTERS else text[:CELL_CHARACTERS] + "…"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import pyarrow as pa
 import pytest
 
 from graveler.server.web.application import PAGES
@@ -108,6 +109,9 @@ def test_previews(place: Place, person: Visitor) -> None:
         ("binary", bytes(range(256)), ["there is no preview"]),
         ("a.parquet", table(id=[1, 2], name=["x", None]), ["int64", "rows: 2, row groups: 1", "First rows", "x"]),
         ("none.parquet", table(), ["rows: 0"]),
+        ("times.parquet", table(id=[1], at=pa.array([1]).view(pa.timestamp("us", "Nowhere"))), ["rows: 1", "…"]),
+        ("dates.parquet", table(id=[1], at=pa.array([2**31 - 1], pa.int32()).view(pa.date32())), ["rows: 1", "…"]),
+        ("short.parquet", b"PAR1" + b"abc", ["PAR1abc"]),
         ("broken.parquet", b"PAR1" + b"\xff" * 100, ["the footer has more than 4 MiB"]),
         ("broken2.parquet", b"PAR1" + bytes(100) + b"PAR1", ["is not a Parquet file that can be read"]),
         ("dot.png", PNG, ["Preview"]),
