@@ -171,7 +171,9 @@ def source_bucket(call: S3Call) -> str:
 
 
 def _source(call: S3Call) -> tuple[str, str, str]:
-    given = (call.request.header("x-amz-copy-source") or "").partition("?")[0]
+    given, _, query = (call.request.header("x-amz-copy-source") or "").partition("?")
+    if query not in ("", "versionId=null"):  # the only version of an object without versions
+        raise not_implemented(f"x-amz-copy-source with {query[:80]!r}")
     try:
         text = unquote_to_bytes(given).decode()
     except UnicodeDecodeError as e:

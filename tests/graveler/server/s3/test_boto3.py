@@ -288,6 +288,8 @@ def test_copies(place: Place, client: Any, bucket: str, repo: Repository) -> Non
     assert refused(copy(f"{bucket}/main/none")) == ("NoSuchKey", 404)
     assert refused(copy("nothing-here/main/a")) == ("NoSuchBucket", 404)
     assert refused(copy(f"{bucket}/main")) == ("InvalidArgument", 400)
+    assert refused(copy({"Bucket": bucket, "Key": "main/b", "VersionId": "1"})) == ("NotImplemented", 501)
+    copy({"Bucket": bucket, "Key": "main/b", "VersionId": "null"})()
 
 
 def test_deletions(client: Any, bucket: str, repo: Repository) -> None:
