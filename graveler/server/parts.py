@@ -102,6 +102,6 @@ def _shown(request: Request) -> tuple[str | None, str]:
     if authorization:
         return authorization, ""
     cookie = request.cookies.get(COOKIE, "")
-    if request.method not in ("GET", "HEAD") and from_another_site(request):
+    if request.method not in ("GET", "HEAD") and from_another_site(request.headers):
         cookie = ""  # the page of another site acts, and not the user
     return None, cookie

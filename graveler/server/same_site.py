@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from starlette.requests import Request
+from collections.abc import Mapping
 
 
-def from_another_site(request: Request) -> bool:
-    """Return true if a page that is not of this server has caused a request.
+def from_another_site(headers: Mapping[str, str]) -> bool:
+    """Return true if a page that is not of this server has caused the request with some headers.
 
     Browsers tell it with the header `Sec-Fetch-Site`, and for requests that are no reads also with `Origin`. Other
     programs send neither header.
     """
-    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
     if site not in (None, "same-origin", "none"):
         return True
-    return origin is not None and origin.partition("://")[2] != request.headers.get("host")
+    return origin is not None and origin.partition("://")[2] != headers.get("host")

@@ -23,7 +23,9 @@ from graveler.server.api.service_records import (
     UsageReport,
     VersionConfig,
 )
+from graveler.server.same_site import from_another_site
 from graveler.server.sessions import COOKIE
+from graveler_core.errors import InvalidInput
 from graveler_core.model.credentials import Credentials
 
 COMPATIBLE_VERSION: Final = "1.80.0"
@@ -68,7 +70,15 @@ def refuse_setup(call: Call) -> HttpResponse:
 
 
 def log_in(call: Call) -> HttpResponse:
-    """Begin a session: answer with a token, and set it as a cookie."""
+    """Begin a session: answer with a token, and set it as a cookie.
+
+    A page of another site must not log a browser in as somebody else. Without a permission of this server, such a page
+    cannot send JSON.
+    """
+    if call.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise InvalidInput("content-type: must be application/json")
+    if from_another_site(call.headers):
+        return refusal(403, "another site has sent this request")
     wanted: LoginBody = call.body
     token, end = call.log_in(Credentials(wanted.access_key_id, wanted.secret_access_key))
     response = answer(200, SessionToken(token=token, token_expiration=seconds_of(end)))

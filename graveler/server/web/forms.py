@@ -56,7 +56,7 @@ def require_same_site(request: Request) -> None:
     Raises:
         PermissionDenied: A page of another site has caused the request.
     """
-    if from_another_site(request):
+    if from_another_site(request.headers):
         raise PermissionDenied("another site has sent this form")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from http.cookies import SimpleCookie
 from uuid import uuid4
@@ -19,6 +19,7 @@ from tests.graveler.server.conftest import Place
 from tests.graveler.server.plain_http import Http
 
 KEY = b"k" * 32
+JSON = {"Content-Type": "application/json"}
 
 
 @pytest.fixture
@@ -26,9 +27,9 @@ def http(place: Place) -> Http:
     return Http(place)
 
 
-def log_in(http: Http, key: str, secret: str) -> tuple[int, bytes, SimpleCookie]:
+def log_in(http: Http, key: str, secret: str, sent: Mapping[str, str] = JSON) -> tuple[int, bytes, SimpleCookie]:
     body = json.dumps({"access_key_id": key, "secret_access_key": secret}).encode()
-    status, said, headers = http.send("POST", "/auth/login", body, {"Authorization": ""})
+    status, said, headers = http.send("POST", "/auth/login", body, {"Authorization": "", **sent})
     return status, said, SimpleCookie(headers.get("set-cookie", ""))
 
 
@@ -56,6 +57,19 @@ def test_a_cookie_does_not_replace_a_wrong_header(place: Place, http: Http) -> N
     *_, cookies = log_in(http, str(admin.access_key_id), admin.secret.get_secret_value())
     cookie = f"{COOKIE}={cookies[COOKIE].value}"
     assert http.send("GET", "/user", headers={"Authorization": "Bearer wrong", "Cookie": cookie})[0] == 401
+
+
+def test_pages_of_other_sites_cannot_log_in(place: Place, http: Http) -> None:
+    admin = place.server.admin
+
+    def status(sent: dict[str, str]) -> int:
+        return log_in(http, str(admin.access_key_id), admin.secret.get_secret_value(), sent)[0]
+
+    for headers in ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
+        assert status({**JSON, **headers}) == 403
+    for content_type in ("text/plain", "application/x-www-form-urlencoded", ""):
+        assert status({"Content-Type": content_type}) == 400
+    assert status({"Content-Type": "application/json; charset=utf-8", "Origin": place.server.url}) == 200
 
 
 def test_the_cookie_does_not_count_for_changes_that_another_site_causes(place: Place, http: Http) -> None:
