@@ -43,7 +43,7 @@ def link_physical_address(call: Call) -> HttpResponse:
     wanted: ObjectLink = call.body
     repo, path = call.graveler.repository(call.repository), call.query.required("path")
     branch = repo.branch(call.branch)
-    condition = call.headers.get("if-none-match")
+    condition = call.headers.get("if-none-match") or None
     if condition not in (None, "*"):
         return refusal(501, f"If-None-Match {condition!r}: a link can only have the condition *")
     address, kind = _address(repo, wanted.staging.physical_address)

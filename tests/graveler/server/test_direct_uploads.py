@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import urllib.request
 
 import lakefs
@@ -82,6 +83,10 @@ def test_only_what_was_stored_is_linked(place: Place, client: Client) -> None:
     assert linked(5) == 200
     entry = place.server.graveler.repository(name).branch("main").get("a")
     assert (entry.size, entry.checksum) == (5, "tag")
+    body = json.dumps({"staging": {"physical_address": "s3://other/data"}, "checksum": "1", "size_bytes": 4}).encode()
+    for condition, status in (("", 200), ("*", 412), ('"tag"', 501)):
+        link = f"/repositories/{name}/branches/main/staging/backing?path=b"
+        assert Http(place).send("PUT", link, body, {"If-None-Match": condition})[0] == status
     assert Http(place).send("GET", f"/repositories/{name}/refs/main/objects?path=a")[1] == b"bytes"
 
 
