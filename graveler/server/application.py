@@ -7,6 +7,7 @@ changes of an operation are in the store before the response is sent.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 from functools import partial
@@ -35,6 +36,7 @@ from graveler.server.web.application import web_routes
 from graveler.server.web.links import ROOT
 from graveler.server.worker_threads import run_in_thread
 from graveler_core.errors import GravelerError, InvalidInput
+from graveler_core.telemetry.events import tell
 
 API: Final = "/api/v1"
 """Path of the API."""
@@ -184,11 +186,15 @@ async def _failed(request: Request, error: Exception) -> Response:
 
 
 async def _ready(users: ServerUsers, request: Request) -> Response:
-    """Answer whether the server can serve requests now, which means that it reaches its store."""
+    """Answer whether the server can serve requests now, which means that it reaches its store.
+
+    Everyone may ask, so the text of the error, which may name hosts and files, is only logged.
+    """
     try:
         await run_in_thread(users.reach)
     except GravelerError as error:
-        return refusal(503, error.message, **{"retry-after": "1"})
+        tell("ready", logging.WARNING, "not ready", error=error.kind, message=error.message)
+        return refusal(503, f"the server does not reach its store: {error.kind}", **{"retry-after": "1"})
     return PlainTextResponse("ready")
 
 

@@ -43,15 +43,18 @@ def get(url: str) -> tuple[int, str]:
 
 
 @sqlite
-def test_the_server_is_ready_while_it_reaches_its_store(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_server_is_ready_while_it_reaches_its_store(
+    place: Place, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     assert get(place.server.url + "/_ready") == (200, "ready")
 
     def gone(*args: object, **options: object) -> None:
-        raise Unavailable("the store is gone")
+        raise Unavailable("the store at db.internal is gone")
 
     monkeypatch.setattr("graveler.server.serving.sign_in", gone)
     status, said = get(place.server.url + "/_ready")
-    assert (status, json.loads(said)) == (503, {"message": "the store is gone"})
+    assert (status, json.loads(said)) == (503, {"message": "the server does not reach its store: StoreUnreachable"})
+    assert "db.internal" in str([vars(record) for record in caplog.records if record.name == "graveler.ready"])
     assert get(place.server.url + "/_health")[0] == 200
 
 
