@@ -1,4 +1,5 @@
 """Protocol of the connections: uvicorn's protocol with the parser llhttp, and a size limit for the head of a request.
+Requests beyond the maximum number of connections are told when to try again.
 
 This parser is several times faster than the one in Python that uvicorn uses otherwise, and collects headers of any
 size.
@@ -10,8 +11,16 @@ from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from graveler.server.api.errors import RETRY_AFTER_SECONDS, refusal
+
 MAX_HEAD_BYTES: Final = 64 << 10
 """Maximum size of the head of a request that arrives in several parts."""
+_TOO_MANY: Final[Any] = refusal(
+    503,
+    "the server has too many connections; try again",
+    **{"retry-after": str(RETRY_AFTER_SECONDS), "connection": "close"},
+)
+"""Application that answers requests beyond the maximum number of connections."""
 
 
 class HttpProtocol(HttpToolsProtocol):
@@ -21,6 +30,8 @@ class HttpProtocol(HttpToolsProtocol):
         super().__init__(*arguments, **options)
         self._in_head = False
         self._head_bytes = 0
+        self._application, self._max_connections = self.app, self.limit_concurrency
+        self.limit_concurrency = None  # uvicorn's own answer does not say when to try again
 
     def data_received(self, data: bytes) -> None:
         """Read data that the client has sent. End the connection if the head of a request is too large."""
@@ -35,6 +46,9 @@ class HttpProtocol(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """Note that the head of a request has ended."""
+        """Note that the head of a request has ended, and choose the application that answers."""
         self._in_head = False
+        count = max(len(self.connections), len(self.tasks))  # tasks of clients that have gone go on
+        full = self._max_connections is not None and count >= self._max_connections
+        self.app = _TOO_MANY if full else self._application
         super().on_headers_complete()

@@ -44,6 +44,7 @@ def running_server(
     *,
     version_2: bool = False,
     verify_tag: TagVerifier | None = None,
+    max_connections: int | None = None,
 ) -> Iterator[RunningServer]:
     """Set up access control in an empty store, and serve it until the end of the context."""
     tasks = TaskRunner()
@@ -60,7 +61,14 @@ def running_server(
             verify_tag=verify_tag,
         )
         app = application_of(stores, options, tasks, limits)
-        config = uvicorn.Config(app, http=HttpProtocol, lifespan="off", log_level="warning", access_log=False)
+        config = uvicorn.Config(
+            app,
+            http=HttpProtocol,
+            limit_concurrency=max_connections,
+            lifespan="off",
+            log_level="warning",
+            access_log=False,
+        )
         server = uvicorn.Server(config)
         with listening(options) as socket:
             thread = threading.Thread(target=server.run, args=([socket],))

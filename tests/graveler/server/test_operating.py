@@ -156,6 +156,19 @@ def test_requests_and_uploads_beyond_the_limits_are_told_to_wait(limited: Runnin
     assert http.send("GET", "/healthcheck")[0] == 204  # it belongs to nobody
 
 
+def test_requests_beyond_the_connections_are_told_to_wait(tmp_path: Path) -> None:
+    with running_server(f"sqlite:///{tmp_path / 'meta.db'}", tmp_path.as_uri(), max_connections=2) as running:
+        http = Http(Place(running, lambda: ""))
+        address = urlsplit(running.url)
+        assert http.send("GET", "/healthcheck")[0] == 204
+        with socket.create_connection((str(address.hostname), address.port or 0)):
+            status, said, headers = http.send("GET", "/healthcheck")
+            assert (status, headers["retry-after"], headers["connection"]) == (503, "1", "close")
+            assert "too many connections" in json.loads(said)["message"]
+        eventually = (http.send("GET", "/healthcheck")[0] for _ in range(100))
+        assert 204 in eventually
+
+
 def signed(tag: Tag, commit: Commit) -> None:
     """Refuse tags that are not signed."""
     if not tag.signature:
