@@ -62,12 +62,12 @@ def head_object(call: S3Call) -> Response:
 
 def put_object(call: S3Call) -> Response:
     """Store the body of the request, and stage an entry for it."""
-    if _is_directory_marker(call):
-        return _put_marker(call)
     opened, path, request = call.open_branch(), call.path, call.request
     branch = opened.branch
     if opened.repository().read_only:  # before all other errors of the request
         raise S3Refusal(403, "AccessDenied", f"repository {call.bucket!r} is read-only")
+    if _is_directory_marker(call):
+        return _put_marker(call)
     conditional = is_conditional_write(request)
     current = entry_at(branch, path) if conditional else None
     if conditional:

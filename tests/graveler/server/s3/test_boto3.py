@@ -497,6 +497,7 @@ def test_directory_markers_and_refused_keys(client: Any, bucket: str, repo: Repo
     repo.set_read_only(True)
     for key in ("main/x", "main//x"):
         assert refused(lambda key=key: put(client, bucket, key)) == ("AccessDenied", 403), key
+    assert refused(lambda: client.put_object(Bucket=bucket, Key="main/dir/", Body=b"")) == ("AccessDenied", 403)
     repo.set_read_only(False)
     assert refused(lambda: put(client, bucket, "nowhere/x"))[1] == 404
     repo.protect("main")
