@@ -125,8 +125,8 @@ def _directories(root: Path, path: str) -> None:
 
 
 def _is_within(root: Path, path: str) -> bool:
-    """Return whether only directories are above a file, and no symbolic link that leads elsewhere."""
-    return all(_is_directory(root / above) for above in Path(path).parents)
+    """Return whether only directories are between the root and a file, and no symbolic link that leads elsewhere."""
+    return all(_is_directory(root / above) for above in Path(path).parents if above != Path("."))
 
 
 def _is_directory(place: Path) -> bool:

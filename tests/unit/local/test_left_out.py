@@ -75,6 +75,13 @@ def test_nothing_is_written_through_a_link(
     assert files(tmp_path / "elsewhere") == {"c": "3"}
 
 
+def test_a_clone_may_be_reached_through_a_link(lake: Graveler, repo: Repository, work: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(work)
+    remotely(repo, {"raw/a": None, "raw/s/c": None, "raw/b": "theirs"})
+    assert pull(lake, tmp_path / "link").removed == ["a", "s/c"]
+    assert files(work) == committed(repo) == {"b": "theirs"}
+
+
 def test_the_folder_of_graveler_is_its_own(lake: Graveler, repo: Repository, work: Path) -> None:
     remotely(repo, {"raw/.graveler/config": "x", "raw/s/.Graveler/local.json": "x", "raw/d": "4"})
     done = pull(lake, work)
