@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from dagster_graveler.publishing.groups import TableGroup
@@ -36,14 +37,23 @@ def report(repository: Repository, group: TableGroup, verdict: Verdict, commit: 
 def require(repository: Repository, group: TableGroup, into: str) -> None:
     """Require the checks of a group of everything that is merged into a branch. Other required checks stay.
 
+    Publications of other groups may change the rules at the same time. The change is then made again on their rules.
+
     Args:
         repository: The repository.
         group: The group.
         into: Name of the branch.
     """
+    from graveler_core.errors import Conflict
+
     own = tuple(f"{table.name}/" for table in group.tables)
-    present = repository.required_checks().get(into, ())
     names = {table.check_name(check) for table in group.tables for check in table.checks}
-    wanted = sorted(names | {name for name in present if not name.startswith(own)})
-    if wanted != sorted(present):
-        repository.require_checks(into, wanted)
+    while True:
+        rules = repository.required_checks()
+        present = rules.get(into, ())
+        wanted = sorted(names | {name for name in present if not name.startswith(own)})
+        if wanted == sorted(present):
+            return
+        with suppress(Conflict):
+            repository.require_checks(into, wanted, if_rules=rules)
+            return

@@ -105,7 +105,7 @@ class Checks(Handle):
         return _rules(self._active())
 
     @operation("require checks", needs.repository(Action.SET_BRANCH_PROTECTION))
-    def require_checks(self, pattern: str, checks: Iterable[str]) -> CheckRules:
+    def require_checks(self, pattern: str, checks: Iterable[str], *, if_rules: CheckRules | None = None) -> CheckRules:
         """Require checks of everything that is merged into the branches whose names match a pattern.
 
         A commit can be merged into such a branch only if the newest report of each required check says that the
@@ -115,14 +115,21 @@ class Checks(Handle):
         Args:
             pattern: Pattern such as "main" or "release-*". A rule with the same pattern is replaced.
             checks: Names of the checks. No names remove the rule of this pattern.
+            if_rules: Rules that the repository must have, in the form of `required_checks()`. `None` means any.
 
         Returns:
             All rules.
 
         Raises:
             InvalidInput: the pattern or a name is not valid, or there are too many rules.
+            Conflict: (`LostRace`) the repository has other rules than `if_rules`.
         """
-        return _rules(protection.require_checks(self._stores, self.id, required_checks(pattern, checks)))
+        rule = required_checks(pattern, checks)
+
+        def expected(now: RepositoryRecord) -> bool:
+            return if_rules is None or _rules(now) == if_rules
+
+        return _rules(protection.require_checks(self._stores, self.id, rule, expected))
 
 
 def _rules(record: RepositoryRecord) -> CheckRules:

@@ -33,9 +33,7 @@ def set_protection(
 
     def replaced(now: RepositoryRecord) -> dict[str, object]:
         if not expected(now):
-            raise Conflict(
-                f"protection of repository {repo!r}: the rules have changed; read them again, then repeat the change"
-            )
+            raise _changed("protection", repo)
         return {"protection": checked}
 
     return change_settings(stores, repo, replaced)
@@ -63,10 +61,20 @@ def unprotect(stores: Stores, repo: RepositoryId, pattern: str) -> RepositoryRec
     return change_settings(stores, repo, left)
 
 
-def require_checks(stores: Stores, repo: RepositoryId, rule: RequiredChecks) -> RepositoryRecord:
-    """Set the checks that a pattern of branches requires. A rule without checks removes the rule of the pattern."""
+def require_checks(
+    stores: Stores,
+    repo: RepositoryId,
+    rule: RequiredChecks,
+    expected: Callable[[RepositoryRecord], bool] = lambda now: True,
+) -> RepositoryRecord:
+    """Set the checks that a pattern of branches requires. A rule without checks removes the rule of the pattern.
+
+    Raises `Conflict` if the record in which they are set is not the expected one.
+    """
 
     def changed(now: RepositoryRecord) -> dict[str, object]:
+        if not expected(now):
+            raise _changed("required checks", repo)
         kept = [known for known in now.required_checks if known.pattern != rule.pattern]
         return {"required_checks": required_check_rules([*kept, rule])}
 
@@ -111,6 +119,10 @@ def change_settings(
         return changed
 
     return retry(stores, f"settings of repository {repo}", attempt)
+
+
+def _changed(what: str, repo: RepositoryId) -> Conflict:
+    return Conflict(f"{what} of repository {repo!r}: the rules have changed; read them again, then repeat the change")
 
 
 def _bears(nonce: Nonce, current: RepositoryRecord) -> bool:

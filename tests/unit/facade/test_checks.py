@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from graveler_core.engine.merging import merge
-from graveler_core.errors import InvalidInput, Kind, NotFound, PermissionDenied
+from graveler_core.errors import Conflict, InvalidInput, Kind, NotFound, PermissionDenied
 from graveler_core.facade.repository import Repository
 from graveler_core.model.protection import MAX_RULES
 from graveler_core.records import layout as keys
@@ -121,6 +121,22 @@ def test_rules_can_be_replaced_and_removed(repo: Repository) -> None:
     assert repo.require_checks("main", []) == {"release-*": ("keys",)}
     assert repo.required_checks() == {"release-*": ("keys",)}
     repo.merge("dev", into="main")
+
+
+def test_rules_are_replaced_only_if_they_are_those_that_were_read(world: World, repo: Repository) -> None:
+    assert repo.require_checks("main", ["rows"], if_rules={}) == {"main": ("rows",)}
+    kv = Interposed(world.kv)
+    late = world.graveler(kv).repository("repo")
+    known = late.required_checks()
+    kv.reset()
+    kv.before[1] = lambda: repo.require_checks("other", ["keys"])  # between the read and the swap
+    with pytest.raises(Conflict) as caught:
+        late.require_checks("main", ["keys"], if_rules=known)
+    assert caught.value.kind is Kind.LostRace
+    assert late.required_checks() == {"main": ("rows",), "other": ("keys",)}
+    kv.reset()
+    kv.lose[1] = True
+    assert late.require_checks("main", [], if_rules=late.required_checks()) == {"other": ("keys",)}
 
 
 def test_all_rules_that_match_a_branch_apply(repo: Repository) -> None:
