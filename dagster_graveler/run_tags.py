@@ -10,8 +10,6 @@ REPOSITORY_TAG = "graveler/repository"
 """Repository of the branch that a run compacts."""
 BRANCH_TAG = "graveler/branch"
 """Name of the branch to work on, in every repository of the run."""
-READ_COMMIT_TAG = "graveler/read_commit"
-"""Head of the published branch when the run read it for the first time."""
 MARKED_TAG = "graveler/marked-by"
 """Id of the run that wrote these tags about itself. Another id means that Dagster copied them from a parent run."""
 CHOSEN_TAG = "graveler/branch-chosen"
@@ -25,7 +23,7 @@ COMPACTION_TAG = "graveler/compaction"
 WHY_TAG = "graveler/why"
 PRIORITY_TAG = "dagster/priority"
 _KEY_LENGTH = 40
-"""Characters of a repository name in a tag. Dagster allows 63 characters after the slash."""
+"""Characters of names in the key of a tag. Dagster allows 63 characters after the slash."""
 
 
 class MarkedBranch(NamedTuple):
@@ -56,7 +54,21 @@ def marked_branch(tags: Mapping[str, str], repository: str) -> MarkedBranch | No
     return MarkedBranch(name, uid) if name else None
 
 
+def read_commit_tag(repository: str, branch: str) -> str:
+    """Return the key of the tag that keeps the head of a published branch when the run read it for the first time.
+
+    Args:
+        repository: Name of the repository.
+        branch: Name of the published branch.
+    """
+    return f"graveler/read_commit.{_shortened(f'{repository}.{branch}')}"
+
+
 def _mark_key(repository: str) -> str:
-    if len(repository) > _KEY_LENGTH:
-        repository = f"{repository[:_KEY_LENGTH]}-{hashlib.sha256(repository.encode()).hexdigest()[:8]}"
-    return f"{BRANCH_TAG}.{repository}"
+    return f"{BRANCH_TAG}.{_shortened(repository)}"
+
+
+def _shortened(name: str) -> str:
+    if len(name) <= _KEY_LENGTH:
+        return name
+    return f"{name[:_KEY_LENGTH]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"

@@ -8,7 +8,7 @@ import dagster as dg
 
 from dagster_graveler.data_version import published_commit
 from dagster_graveler.resources.graveler_branch import GravelerBranch
-from dagster_graveler.run_tags import READ_COMMIT_TAG
+from dagster_graveler.run_tags import read_commit_tag
 
 if TYPE_CHECKING:
     from graveler_core.facade.snapshot import Snapshot
@@ -46,12 +46,17 @@ def state_to_read(context: dg.InputContext, branch: GravelerBranch) -> Snapshot:
 
 
 def _head_of_run(context: dg.InputContext, branch: GravelerBranch) -> str:
-    """Return the head of the published branch. All steps of a run get the same one, which a run tag keeps."""
-    run_id = branch.run_id
+    """Return the head of the published branch. The steps of a run get the same one, which a run tag keeps.
+
+    Dagster cannot write a tag on condition that there is none. If several steps are the first to read at the same
+    moment, and something is published at this moment, each may get another head. A run that has the tag from its
+    start excludes this.
+    """
+    run_id, tag = branch.run_id, read_commit_tag(branch.repository, branch.into)
     run = context.instance.get_run_by_id(run_id) if run_id is not None else None
-    if run is not None and (known := run.tags.get(READ_COMMIT_TAG)):
+    if run is not None and (known := run.tags.get(tag)):
         return known
     commit = str(branch.open_repository().at(f"{branch.into}@").commit_id)
     if run is not None:
-        context.instance.add_run_tags(run.run_id, {READ_COMMIT_TAG: commit})
+        context.instance.add_run_tags(run.run_id, {tag: commit})
     return commit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import dagster as dg
@@ -9,6 +10,8 @@ import pyarrow as pa
 import pytest
 
 from dagster_graveler.data_version import DATA_VERSION_TAG
+from dagster_graveler.io_managers.graveler import GravelerIOManager
+from dagster_graveler.resources.graveler_branch import GravelerBranch
 from dagster_graveler.testing import EphemeralLake
 from graveler_core.errors import NotFound
 from tests.dagster_graveler.io_managers.letters import Seen, loaded, stored
@@ -105,7 +108,37 @@ def test_all_steps_of_a_run_read_one_head(graveler_lake: EphemeralLake) -> None:
     assert [table["n"].to_pylist() for table in seen] == [[1], [1]]
     run = graveler_lake.instance.get_run_by_id(result.run_id)
     assert run is not None
-    assert run.tags["graveler/read_commit"] == head
+    assert run.tags["graveler/read_commit.lake.main"] == head
+
+
+def test_a_run_can_be_started_with_the_commit_that_it_reads(graveler_lake: EphemeralLake) -> None:
+    first = publish(graveler_lake, 1)
+    publish(graveler_lake, 2)
+    assert read(graveler_lake, tags={"graveler/read_commit.lake.main": first})[0] == 1
+
+
+def test_each_published_branch_of_a_run_has_a_head_of_its_own(graveler_lake: EphemeralLake) -> None:
+    seen: dict[str, list[int]] = {}
+    publish(graveler_lake, 1)
+    graveler_lake.repository.create_branch("old", source="main")
+    publish(graveler_lake, 2)
+    given: dict[str, Any] = {"graveler": graveler_lake.graveler, "storage_root": graveler_lake.branch.storage_root}
+    other = replace(graveler_lake, branch=GravelerBranch(repository="other", **given))
+    publish(other, 3)
+    old = GravelerBranch(repository="lake", into="old", **given)
+    branches = {"main": graveler_lake.branch, "old": old, "other": other.branch}
+
+    def reader(name: str) -> dg.AssetsDefinition:
+        @dg.asset(name=name, ins={"letters": dg.AssetIn(KEY, input_manager_key=f"{name}_files")})
+        def read(letters: pa.Table) -> None:
+            seen[name] = letters["n"].to_pylist()
+
+        return read
+
+    readers = [reader(name) for name in branches]
+    managers = {f"{name}_files": GravelerIOManager(branch=branch) for name, branch in branches.items()}
+    graveler_lake.materialize([SPEC, *readers], selection=readers, resources=managers)
+    assert seen == {"main": [2], "old": [1], "other": [3]}
 
 
 def test_a_value_can_be_loaded_outside_of_a_run(graveler_lake: EphemeralLake) -> None:
