@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
+from graveler_core.model.counting import counted
+
 if TYPE_CHECKING:
     from graveler_core.model.changes import Change
 
 SHOWN = 50
+"""Number of changes, and of top-level names, that are shown."""
 COUNTED = 100_000
 """Number of changes after which a summary stops counting and says so."""
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~&])")
@@ -33,10 +36,12 @@ class DiffSummary:
     complete: bool = True
 
     def markdown(self) -> str:
-        """Return the counts as a markdown table."""
+        """Return the counts of the first names as a markdown table."""
         lines = ["| table | added | changed | removed |", "|---|---:|---:|---:|"]
-        for name, count in sorted(self.counts.items()):
+        for name, count in sorted(self.counts.items())[:SHOWN]:
             lines.append(f"| {escaped(name)} | {count['added']} | {count['changed']} | {count['removed']} |")
+        if len(self.counts) > SHOWN:
+            lines.append(f"\n{counted(len(self.counts) - SHOWN, 'more name')} with changes.")
         if not self.complete:
             lines.append(f"\nMore than {COUNTED:,} changes; only the first {COUNTED:,} are counted.")
         return "\n".join(lines) if self.total else "No changes."

@@ -58,6 +58,13 @@ def test_a_large_diff_is_read_no_further_than_needed(monkeypatch: pytest.MonkeyP
     assert "More than 100 changes" in summary.markdown()
 
 
+def test_a_summary_is_short_however_many_names_there_are() -> None:
+    lines = summarise(added(f"{number:04}.parquet") for number in range(SHOWN + 2_000)).markdown().splitlines()
+    assert len(lines) == 2 + SHOWN + 2
+    assert lines[2:4] == [r"| 0000\.parquet | 1 | 0 | 0 |", r"| 0001\.parquet | 1 | 0 | 0 |"]
+    assert lines[-2:] == ["", "2,000 more names with changes."]
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
