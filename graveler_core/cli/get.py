@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from graveler_core.cli.output import note
 from graveler_core.cli.progress import Progress, ProgressWork
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.terminal import bytes_for_people
@@ -32,6 +33,8 @@ class FileDownload:
     path: str
     destination: Path
     size: int
+    is_directory: bool = False
+    """True if the path ends in "/", so that the destination is a directory, and content has no file."""
 
 
 @verb(app, "get")
@@ -48,7 +51,7 @@ def get(
     """Download objects into local files, replacing files that exist. Each file appears complete or not at all.
 
     The content is compared with the stored checksum. With -r, the part of the paths after the last "/" of the prefix is
-    kept.
+    kept, and a path that ends in "/" becomes a directory.
 
     JSON: a line for each file with path, file, size.
     """
@@ -57,7 +60,10 @@ def get(
     target = prefix_uri(uri) if recursive else object_uri(uri)
     with session.working("listing"):
         at = session.at(target)
-        downloads = _everything(at, target.path, destination) if recursive else [_one(at, target.path, destination)]
+        found = _everything(at, target.path, destination) if recursive else [_one(at, target.path, destination)]
+    for directory in (each for each in found if each.is_directory):
+        _make(directory)
+    downloads = [each for each in found if not each.is_directory]
     total = sum(download.size for download in downloads)
     with Progress(ProgressWork("downloading", total)) as progress:
         for done in concurrently(lambda each: _download(at, each, progress), downloads):
@@ -75,18 +81,25 @@ def _one(at: Snapshot, path: str, destination: Path) -> FileDownload:
 def _everything(at: Snapshot, prefix: str, destination: Path) -> list[FileDownload]:
     """Return the downloads of all paths below a prefix. All names are checked before any download."""
     skip = prefix.rfind("/") + 1
-    found = [_planned(entry, destination / local_path(entry.path[skip:])) for entry in at.list(prefix)]
+    found = [_below(destination, entry.path[skip:], entry) for entry in at.list(prefix)]
     if not found:
         raise NotFound(f"prefix {prefix!r} at {at.ref!r}: there are no paths below it", kind=Kind.PathNotFound)
-    files = {download.destination for download in found}
+    files = {download.destination for download in found if not download.is_directory}
     for download in found:
-        directory = next((above for above in download.destination.parents if above in files), None)
+        directories = [download.destination] if download.is_directory else []
+        directory = next((each for each in [*directories, *download.destination.parents] if each in files), None)
         if directory is not None:
             raise InvalidInput(
                 f"path {download.path!r}: {str(directory)!r} would be a file and a directory; get one of them alone",
                 kind=Kind.InvalidPath,
             )
     return found
+
+
+def _below(destination: Path, name: str, entry: Entry) -> FileDownload:
+    """Return the download of an entry. The name is empty for an entry that marks the directory that is downloaded."""
+    place = destination / local_path(name.removesuffix("/")) if name else destination
+    return replace(_planned(entry, place), is_directory=entry.path.endswith("/"))
 
 
 def _planned(entry: Entry, destination: Path) -> FileDownload:
@@ -106,6 +119,12 @@ def local_path(path: str) -> Path:
             kind=Kind.InvalidPath,
         )
     return Path(*names)
+
+
+def _make(directory: FileDownload) -> None:
+    directory.destination.mkdir(parents=True, exist_ok=True)
+    if directory.size:
+        note(f"left out the content of {directory.path!r}: it is a directory here; get it alone, into a file")
 
 
 def _download(at: Snapshot, download: FileDownload, progress: Progress) -> FileDownload:

@@ -98,6 +98,33 @@ def test_a_file_cannot_be_a_directory_too(flights: Cli, here: Path) -> None:
     assert not (here / "down").exists()
 
 
+def test_paths_that_end_in_a_slash_become_directories(flights: Cli, here: Path) -> None:
+    with graveler.connect("sqlite:///.graveler/meta.db") as g:
+        main = g.repository("flights").branch("main")
+        for path, content in {"kept/": b"", "kept/a": b"1", "kept/empty/": b"", "kept/full/": b"mode"}.items():
+            main.put(path, content)
+    ran = flights("get", "-r", "graveler://flights/main/kept/", "down", "--json")
+    assert [document["path"] for document in ran.documents] == ["kept/a"]
+    assert ran.code == 0
+    assert "'kept/full/'" in ran.err
+    assert "empty" not in ran.err
+    assert files(here / "down") == {"a": b"1"}
+    assert sorted(path.name for path in (here / "down").iterdir()) == ["a", "empty", "full"]
+    assert flights("get", "graveler://flights/main/kept/full/", "content").code == 0
+    assert (here / "content").read_bytes() == b"mode"
+    assert flights("get", "-r", "graveler://flights/main/kept/empty/", "none").code == 0
+    assert list((here / "none").iterdir()) == []
+
+
+def test_a_file_cannot_be_an_empty_directory_too(flights: Cli, here: Path) -> None:
+    with graveler.connect("sqlite:///.graveler/meta.db") as g:
+        main = g.repository("flights").branch("main")
+        main.put("both/a", b"1")
+        main.put("both/a/", b"")
+    refused(flights("get", "-r", "graveler://flights/main/both/", "down"), "both/a/")
+    assert not (here / "down").exists()
+
+
 @pytest.mark.parametrize("path", ["", "/a", "a//b", "..", "a/../b", ".", "a/", "a\0b"])
 def test_paths_without_a_local_name(path: str) -> None:
     with pytest.raises(InvalidInput, match="cannot be a local file"):
