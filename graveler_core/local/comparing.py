@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -71,18 +71,17 @@ def compare(root: Path, index: DirectoryIndex, found: DirectoryScan, remote: Rem
             result.local[path] = local
         elif there is not None:
             result.remote[path] = there
-    for path in _crossing(result.local, remote):
+    gone = {path for path, change in result.local.items() if change.stamp is None}
+    new = [path for path, change in result.local.items() if change.kind is ChangeKind.ADDED]
+    for path in crossing(new, remote.entries.keys() - gone):
         result.conflicts[path] = (result.local.pop(path), ChangeKind.REMOVED)
     return result
 
 
-def _crossing(local: Mapping[str, LocalChange], remote: Remote) -> list[str]:
-    """Return the new files that are directories in the repository, or that are below a file of the repository."""
-    gone = {path for path, change in local.items() if change.stamp is None}
-    files = remote.entries.keys() - gone
-    directories = {path[:end] for path in files for end in _ends(path)}
-    new = [path for path, change in local.items() if change.kind is ChangeKind.ADDED]
-    return [path for path in new if path in directories or any(path[:end] in files for end in _ends(path))]
+def crossing(paths: Iterable[str], files: Set[str]) -> list[str]:
+    """Return the paths that are directories of some of the files, or that are below one of them."""
+    directories = {file[:end] for file in files for end in _ends(file)}
+    return [path for path in paths if path in directories or any(path[:end] in files for end in _ends(path))]
 
 
 def agreement(root: Path, path: str, local: LocalChange, remote: Remote) -> tuple[bool, FileState | None]:

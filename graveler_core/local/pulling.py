@@ -9,11 +9,11 @@ from typing import Literal, TypeAlias
 
 from graveler_core.errors import Conflict, InvalidInput, Kind
 from graveler_core.facade.graveler import Graveler
-from graveler_core.local.comparing import Comparison, Remote
+from graveler_core.local.comparing import Comparison, Remote, crossing
 from graveler_core.local.concurrent import concurrently
 from graveler_core.local.index import FOLDER, DirectoryIndex, FileState, LocalWork, has_index, locked, write_index
 from graveler_core.local.placing import place, remove
-from graveler_core.local.scanning import DirectoryScan, LocalChange, Skipped, Stamp
+from graveler_core.local.scanning import DirectoryScan, Skipped, Stamp
 from graveler_core.local.workspace import Workspace, opened
 from graveler_core.model.changes import ChangeKind
 from graveler_core.model.counting import counted
@@ -179,7 +179,12 @@ class _Sides:
 def _plan(index: DirectoryIndex, compared: Comparison, remote: Remote, keep: Side | None) -> _Plan:
     """Return the plan that brings the remote changes into the directory."""
     plan = _Plan(states=dict(compared.agreed))
+    ours = {path for path, (local, _) in compared.conflicts.items() if keep == "ours" and local.stamp is not None}
+    refused = set(crossing(compared.remote, ours))
     for path, kind in compared.remote.items():
+        if path in refused:  # a kept file is a directory of it, or below it
+            plan.states[path] = _kept(path, remote)
+            continue
         known = index.files.get(path)
         stamp = None if known is None else Stamp(known.size, known.mtime)
         _replace(plan, path, kind, stamp)
@@ -187,7 +192,7 @@ def _plan(index: DirectoryIndex, compared: Comparison, remote: Remote, keep: Sid
         if keep == "theirs":
             _replace(plan, path, kind, local.stamp)
         else:
-            plan.states[path] = _kept(path, local, remote)
+            plan.states[path] = _kept(path, remote)
     return plan
 
 
@@ -200,7 +205,7 @@ def _replace(plan: _Plan, path: str, kind: ChangeKind, stamp: Stamp | None) -> N
         plan.removals[path] = stamp
 
 
-def _kept(path: str, local: LocalChange, remote: Remote) -> FileState | None:
+def _kept(path: str, remote: Remote) -> FileState | None:
     """Return the state of a file that stays different from its entry."""
     entry = remote.entries.get(path)
     return None if entry is None else FileState(-1, 0, entry.checksum or "", entry.identity.hex())

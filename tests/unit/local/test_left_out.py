@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -106,3 +108,46 @@ def test_a_new_file_where_the_repository_has_a_directory(lake: Graveler, repo: R
         commit(lake, work, WORDS)
     assert refused.value.details["paths"] == ["d", "f/g"]
     assert committed(repo) == START | {"d/e": "below", "f": "file"}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        ({"d/e": "mine", "d/f/g": "mine"}, {"raw/d": "theirs"}),
+        ({"d": "mine"}, {"raw/d/e": "theirs", "raw/d/f/g": "theirs"}),
+        ({"a": "mine"}, {"raw/a": None, "raw/a/b": "theirs"}),
+        ({"s/c": "mine"}, {"raw/s/c": None, "raw/s": "theirs"}),
+        ({"a": None, "a/b": "mine"}, {"raw/a": "theirs"}),
+        ({"s/c": None, "s": "mine"}, {"raw/s/c": "theirs", "raw/s/d": "theirs"}),
+    ],
+)
+@pytest.mark.parametrize("side", ["ours", "theirs"])
+def test_one_side_has_a_file_where_the_other_has_a_directory(
+    lake: Graveler,
+    repo: Repository,
+    work: Path,
+    side: Literal["ours", "theirs"],
+    changes: tuple[dict[str, str | None], dict[str, str | None]],
+) -> None:
+    local, there = changes
+    for path, content in local.items():
+        if content is None:
+            (work / path).unlink()
+            with suppress(OSError):
+                (work / path).parent.rmdir()
+        else:
+            (work / path).parent.mkdir(parents=True, exist_ok=True)
+            (work / path).write_text(content)
+    mine = files(work)
+    remotely(repo, {**there, "raw/new": "theirs"})
+    theirs = committed(repo)
+    with pytest.raises(Conflict, match="--ours or --theirs"):
+        pull(lake, work)
+    assert files(work) == mine
+    pull(lake, work, keep=side)
+    assert files(work) == (mine | {"new": "theirs"} if side == "ours" else theirs)
+    pull(lake, work)
+    if side == "ours":
+        commit(lake, work, WORDS)
+    assert files(work) == committed(repo)
+    assert status(lake, work).changes == []
