@@ -12,6 +12,7 @@ from typing import Any, Final
 import pymysql
 
 from graveler_core.errors import Kind, SlowDown, Unavailable
+from graveler_core.kv.backends.mysql.sessions import MySQLTarget
 from graveler_core.kv.backends.mysql.statements import TABLES
 from graveler_core.kv.backends.mysql.turns import lock_name
 from graveler_core.kv.schema_versions import Migrations, newest, pending
@@ -22,12 +23,10 @@ _TABLES: Final = (
     " WHERE table_schema=database() AND table_name IN ('graveler_kv', 'graveler_meta')"
 )
 _SECONDS: Final = 30
-"""Maximum time to wait for another process that creates the tables."""
+"""Maximum time to wait for another process that creates the tables, at most half of the time-out of reads."""
 
 
-def prepare(
-    connection: pymysql.Connection[Any], database: str, shown: str, migrations: Migrations = MIGRATIONS
-) -> None:
+def prepare(connection: pymysql.Connection[Any], target: MySQLTarget, migrations: Migrations = MIGRATIONS) -> None:
     """Create the tables in the database if they do not exist, and run pending migrations.
 
     Raises:
@@ -36,11 +35,12 @@ def prepare(
             the library migrated them.
         pymysql.Error: Any other error, which the caller converts.
     """
+    shown, half = target.shown, target.read_timeout // 2
     found = _version(connection, shown)
     if found is not None and not pending(found, migrations, shown):
         return
-    name = lock_name(database, "schema")
-    if _rows(connection, "SELECT get_lock(%s, %s)", (name, _SECONDS)) != [(1,)]:
+    name = lock_name(target.database, "schema")
+    if _rows(connection, "SELECT get_lock(%s, %s)", (name, min(_SECONDS, half))) != [(1,)]:
         raise SlowDown(f"{shown} is being created by another process", kind=Kind.StoreBusy, store=shown)
     try:
         found = _version(connection, shown)

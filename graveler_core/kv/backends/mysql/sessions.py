@@ -36,7 +36,7 @@ _OPTIONS: Final[Options] = {
 }
 _EXAMPLE: Final = "mysql://user:password@host:port/database"
 _LOCK_SECONDS: Final = 20
-"""Maximum time to wait for a locked row. It is below the default time-out of reads, so that the server answers."""
+"""Maximum time to wait for a locked row."""
 _IDLE_SECONDS: Final = 120
 """Time after which the server ends a session that sends nothing. The pool opens another one."""
 _SET_UP: Final = (
@@ -83,6 +83,14 @@ class MySQLTarget:
         """Maximum time until an answer arrives, in seconds."""
         return int(self.options["read_timeout"])
 
+    @property
+    def lock_timeout(self) -> int:
+        """Maximum time to wait for a locked row, in seconds. It is so far below the time-out of reads that the server
+        answers, although a statement may wait for more than one row. The server allows no less than a second.
+        """
+        third = self.read_timeout // 3
+        return max(1, min(_LOCK_SECONDS, third))
+
 
 def parse_url(url: str) -> MySQLTarget:
     """Parse `mysql://user:password@host:port/database?options`. `mysql+pymysql` and `mariadb` are synonyms.
@@ -107,7 +115,7 @@ class MySQLSessions(SessionPool):
         super().__init__(target.shown, room)
         self._target = target
         self._limits = (
-            f"SET SESSION innodb_lock_wait_timeout={_LOCK_SECONDS},"
+            f"SET SESSION innodb_lock_wait_timeout={target.lock_timeout},"
             f" SESSION wait_timeout=LEAST(@@SESSION.wait_timeout, {idle})"
         )
 

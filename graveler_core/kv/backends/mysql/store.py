@@ -55,7 +55,7 @@ def open_mysql(url: str) -> Store:
     try:
         session = sessions.take()
         try:
-            schema.prepare(_driver(session), target.database, target.shown)
+            schema.prepare(_driver(session), target)
         finally:
             session.close()
     except (pymysql.Error, SQLAlchemyError) as error:

@@ -69,9 +69,10 @@ def test_a_database_that_is_not_there(mysql_url: str) -> None:
 def test_migrations(mysql_url: str) -> None:
     opened(mysql_url)
     migrations = [["CREATE TABLE IF NOT EXISTS graveler_more(k INTEGER)"]]
-    connection = parse_url(mysql_url).connect()
-    prepare(connection, database(mysql_url), "here", migrations)
-    prepare(connection, database(mysql_url), "here", migrations)
+    target = parse_url(mysql_url)
+    connection = target.connect()
+    prepare(connection, target, migrations)
+    prepare(connection, target, migrations)
     with connection.cursor() as cursor:
         cursor.execute("SELECT schema_version FROM graveler_meta")
         assert list(cursor.fetchall()) == [(2,)]
@@ -81,11 +82,13 @@ def test_migrations(mysql_url: str) -> None:
     assert caught.value.kind is Kind.NewerSchema
 
 
-def test_a_creation_that_waits_too_long(mysql_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mysql_schema, "_SECONDS", 0)
+@pytest.mark.parametrize("limit", ["of the store", "of reads"])
+def test_a_creation_that_waits_too_long(mysql_url: str, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    if limit == "of the store":
+        monkeypatch.setattr(mysql_schema, "_SECONDS", 0)
     connection: pymysql.Connection = parse_url(mysql_url).connect()
     with connection.cursor() as cursor:
         cursor.execute("SELECT get_lock(%s, 0)", (lock_name(database(mysql_url), "schema"),))
     with pytest.raises(SlowDown, match="another process"):
-        open_mysql(mysql_url)
+        open_mysql(mysql_url if limit == "of the store" else f"{mysql_url}?read_timeout=2")
     connection.close()

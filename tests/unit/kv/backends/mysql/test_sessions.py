@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from pymysql import OperationalError
 
-from graveler_core.errors import InvalidInput, Kind, PermissionDenied, Unavailable
+from graveler_core.errors import InvalidInput, Kind, PermissionDenied, SlowDown, Unavailable
 from graveler_core.kv import open_store
 from graveler_core.kv.backends.mysql.sessions import MySQLSessions, parse_url
 from graveler_core.kv.backends.mysql.store import open_mysql
@@ -92,6 +92,15 @@ def test_the_locks_of_a_client_that_has_gone_silent_are_released(mariadb: Server
         session.invalidate()
         session.close()
         far.close()
+
+
+def test_a_write_that_waits_for_a_row_is_refused_before_its_answer_is_late(mysql_url: str) -> None:
+    with closing(open_mysql(f"{mysql_url}?read_timeout=4")) as store, closing(parse_url(mysql_url).connect()) as other:
+        store.set(b"p", b"a", b"1")
+        other.cursor().execute("BEGIN")
+        other.cursor().execute("SELECT * FROM graveler_kv FOR UPDATE")
+        with pytest.raises(SlowDown):
+            store.set(b"p", b"a", b"2")
 
 
 def test_closed_sessions_refuse(sessions: MySQLSessions) -> None:
@@ -200,6 +209,11 @@ def test_urls(tmp_path: Path) -> None:
     }
     assert "p%40ss" not in repr(target)
     assert "p@ss" not in repr(target)
+
+
+@pytest.mark.parametrize(("option", "seconds"), [("", 20), ("read_timeout=600", 20), ("read_timeout=9", 3)])
+def test_a_wait_for_a_row_ends_before_a_read_does(option: str, seconds: int) -> None:
+    assert parse_url(f"mysql://u@h/db?{option}").lock_timeout == seconds
 
 
 def test_a_certificate_that_is_none(tmp_path: Path) -> None:
