@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import dagster as dg
@@ -133,7 +134,7 @@ def test_a_repository_that_another_process_is_creating_is_waited_for(
 
     finish = creation._first_commit
     monkeypatch.setattr(creation, "_first_commit", interrupted)
-    monkeypatch.setattr(graveler_branch.time, "sleep", wait)
+    monkeypatch.setattr(graveler_branch, "time", SimpleNamespace(sleep=wait))
     made = graveler.create_repository("lake", f"{installation.data}/lake")
     assert target(installation).open_repository().uid == made.uid
 

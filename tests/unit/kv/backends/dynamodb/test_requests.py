@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -49,7 +50,7 @@ def requests_to(client: Client) -> Requests:
 @pytest.fixture(autouse=True)
 def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     pauses: list[float] = []
-    monkeypatch.setattr(backing_off.time, "sleep", pauses.append)
+    monkeypatch.setattr(backing_off, "time", SimpleNamespace(sleep=pauses.append))
     monkeypatch.setattr(backing_off.random, "uniform", lambda _, most: most)
     return pauses
 

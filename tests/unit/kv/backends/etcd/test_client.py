@@ -6,6 +6,7 @@ import json
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
@@ -120,7 +121,7 @@ class Answers:
 @pytest.fixture
 def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     pauses: list[float] = []
-    monkeypatch.setattr(backing_off.time, "sleep", pauses.append)
+    monkeypatch.setattr(backing_off, "time", SimpleNamespace(sleep=pauses.append))
     return pauses
 
 
