@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from graveler_core.codec.records import decode, encode
-from graveler_core.errors import CorruptData, OutcomeUnknown, PredicateFailed, SlowDown, Unavailable
+from graveler_core.errors import CorruptData, GravelerError, OutcomeUnknown, PredicateFailed, SlowDown, Unavailable
 from graveler_core.kv.bulk import delete_together, get_many, write_and_swap
 from graveler_core.kv.store import Item, KeyValue, Predicate, Store
 from graveler_core.model.bounds import Bounds
@@ -278,13 +278,14 @@ def _found(kv: Store, location: Location[R], mine: Callable[[R], bool], lost: Ou
         try:
             if mine(current.value):
                 return current
-        except (SlowDown, Unavailable) as unanswered:
-            raise lost from unanswered
+        except GravelerError as unknown:
+            raise lost from unknown
     raise lost
 
 
 def _look(kv: Store, location: Location[R], lost: OutcomeUnknown) -> Held[R] | None:
+    """Read a record after a lost response. Any error means that the outcome is unknown."""
     try:
         return read(kv, location)
-    except (SlowDown, Unavailable) as unanswered:
-        raise lost from unanswered
+    except GravelerError as unknown:
+        raise lost from unknown

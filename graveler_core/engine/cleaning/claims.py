@@ -23,6 +23,7 @@ from typing import Any
 
 from graveler_core.engine.cleaning.work import CleaningCall, Position, Step
 from graveler_core.model.entities import ClaimState, NamespaceClaim
+from graveler_core.model.ids import RepositoryUid
 from graveler_core.objects import owner_files
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -55,10 +56,15 @@ def _removed(work: CleaningCall, uri: str, held: Held[NamespaceClaim]) -> bool:
     """Delete the owner file, then remove the claim. If a restoration has renewed the claim, write the file again."""
     blobs, claim = work.stores.blobs.at(uri), held.value
     owner_files.remove(blobs, claim.owner)
-    if access.remove(work.stores.kv, keys.namespace_claim(uri), held):
+    is_renewed = partial(_is_of, claim.owner)
+    if access.remove(work.stores.kv, keys.namespace_claim(uri), held, lives_on=is_renewed):
         return True
     owner_files.write(blobs, claim.repository, claim.owner)
     return False
+
+
+def _is_of(owner: RepositoryUid, current: NamespaceClaim) -> bool:
+    return current.owner == owner
 
 
 def _unowned(work: CleaningCall, rows: Sequence[Row], looks_at_entry: bool) -> list[Row]:

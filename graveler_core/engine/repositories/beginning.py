@@ -149,7 +149,10 @@ def withdraw(stores: Stores, repo: RepositoryRecord) -> bool:
         return True
     if repo.migrating and standing.value.nonce != repo.nonce:
         return False
-    return access.remove(stores.kv, keys.repository(repo.id), standing)
+    # Another run of the migration may take over at this moment.
+    return access.remove(
+        stores.kv, keys.repository(repo.id), standing, lives_on=lambda current: current.uid == repo.uid
+    )
 
 
 def _in_use(stores: Stores, repo: RepositoryRecord, uri: str, claimed: Held[NamespaceClaim] | None) -> NotUnique:

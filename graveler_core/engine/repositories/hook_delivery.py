@@ -270,4 +270,6 @@ def _ended(stores: Stores, repo: RepositoryRecord, held: Held[HookRun], state: H
 
 
 def _removed(stores: Stores, repo: RepositoryRecord, held: Held[HookRun]) -> bool:
-    return access.remove(stores.kv, keys.hook_runs(repo).at(held.value.request.run_id), held)
+    # A run keeps its record: another process has replaced a record that still exists.
+    where = keys.hook_runs(repo).at(held.value.request.run_id)
+    return access.remove(stores.kv, where, held, lives_on=lambda current: True)

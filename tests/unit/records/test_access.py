@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from graveler_core.errors import CorruptData, OutcomeUnknown, PredicateFailed
@@ -148,6 +150,44 @@ def test_a_failed_look_leaves_it_unknown(kv: Interposed) -> None:
         kv.fail[1] = unavailable()
         with pytest.raises(OutcomeUnknown):
             act()
+
+
+def replaced(kv: Interposed) -> None:
+    """Replace the record. The response is lost, and another process damages the record."""
+    held = access.create(kv, WHERE, tag("c1"))
+    kv.reset()
+    kv.lose[0] = True
+    kv.before[1] = lambda: kv.set(WHERE.partition, WHERE.key, b"\x01{}")
+    access.replace(kv, WHERE, held, tag("c2"))
+
+
+def removed(kv: Interposed) -> None:
+    held = access.create(kv, WHERE, tag("c1"))
+    kv.reset()
+    kv.lose[0] = False
+    kv.before[1] = lambda: kv.set(WHERE.partition, WHERE.key, b"\x01{}")
+    access.remove(kv, WHERE, held)
+
+
+def recognised(kv: Interposed) -> None:
+    """Replace the record. What recognises the swap finds something else that is damaged."""
+
+    def mine(current: Tag) -> bool:
+        raise CorruptData("a commit is damaged")
+
+    held = access.create(kv, WHERE, tag("c1"))
+    kv.reset()
+    kv.lose[0] = True
+    access.replace(kv, WHERE, held, tag("c2"), mine=mine)
+
+
+@pytest.mark.parametrize("act", [replaced, removed, recognised])
+def test_damage_after_a_lost_response_leaves_the_outcome_unknown(
+    kv: Interposed, act: Callable[[Interposed], None]
+) -> None:
+    with pytest.raises(OutcomeUnknown) as caught:
+        act(kv)
+    assert isinstance(caught.value.__cause__, CorruptData)
 
 
 def test_what_lives_on_was_not_removed(kv: Interposed) -> None:

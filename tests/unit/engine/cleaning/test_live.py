@@ -267,6 +267,22 @@ def test_a_namespace_that_nobody_owns_is_given_back(world: World) -> None:
     assert access.read(world.kv, keys.namespace_claim(world.namespace("repo"))) is not None
 
 
+def test_the_owner_file_of_a_claim_that_is_renewed_before_a_lost_removal_stays(world: World) -> None:
+    """A restoration renews the claim before the request to remove it, whose response is lost."""
+    where, blobs = claim(world, "orphan", "creation"), world.blobs.at(world.namespace("orphan"))
+    owner_files.write(blobs, RepositoryId("repo"), RepositoryUid("creation"))
+    rehearsal = Interposed(world.fork().kv)
+    clean(world.stores(rehearsal), PLAN)
+    removals = [number for number, verb in enumerate(rehearsal.verbs) if verb == "delete_if"]
+    assert removals
+    kv = Interposed(world.kv)
+    kv.before = dict.fromkeys(removals, lambda: claim(world, "orphan", "creation", "renewed"))
+    kv.lose = dict.fromkeys(removals, False)
+    assert clean(world.stores(kv), PLAN).claims == 0
+    assert owner_files.owners(blobs) == {"creation"}
+    assert access.read(world.kv, where) is not None
+
+
 def test_the_namespace_of_a_deleted_repository_is_kept(world: World) -> None:
     deleted(world)
     assert clean(world.stores(), PLAN).claims == 0

@@ -198,3 +198,21 @@ def test_a_result_is_kept_from_the_call_on(receiver: Receiver) -> None:
     assert repo.deliver_hooks() == HookDeliveries()
     world.clock.time += 2 * DAY
     assert repo.deliver_hooks() == HookDeliveries(removed=1)
+
+
+def test_a_result_that_is_repeated_before_a_lost_removal_was_not_removed(receiver: Receiver) -> None:
+    world, repo = opened(receiver)
+    hook(repo, POST)
+    commit(repo)
+    (run,) = repo.hook_runs()
+    world.clock.time += 2 * KEPT
+    kv, rehearsal = Interposed(world.kv), Interposed(world.fork().kv)
+    slow, rehearsing = (repository(world, receiver, store) for store in (kv, rehearsal))
+    kv.reset()
+    rehearsal.reset()
+    rehearsing.deliver_hooks()
+    removal = rehearsal.verbs.index("delete_if")
+    kv.before[removal] = lambda: repo.repeat_hook(run.request.run_id)
+    kv.lose[removal] = False
+    assert slow.deliver_hooks() == HookDeliveries()
+    assert [run.request.run_id for run in repo.hook_runs()] == [run.request.run_id]

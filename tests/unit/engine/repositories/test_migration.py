@@ -107,6 +107,18 @@ def test_another_state_or_seed() -> None:
     assert again.value.nonce != first.value.nonce
 
 
+def test_a_run_that_another_one_takes_over_before_a_lost_removal_is_not_withdrawn() -> None:
+    """The response to the removal of the record is lost, but the record is the other run's."""
+    world = World()
+    first = migrating.begin_migration(world.stores(), wanted(world))
+    kv = Interposed(world.kv)
+    kv.before[1] = lambda: migrating.begin_migration(world.stores(), wanted(world))
+    kv.lose[1] = False
+    assert not beginning.withdraw(world.stores(kv), first.value)
+    assert kv.verbs[1] == "delete_if"
+    assert repositories.find(world.kv, NAME) is not None
+
+
 def test_what_is_there_or_begun_otherwise() -> None:
     world = World()
     world.repository("flights")
