@@ -1,11 +1,11 @@
 """Commits that are not the first parent of any commit: the ends of lines of history. Source: seed 000, `Iterators`.
 
 A commit does not know its children, so all headers must be read before anything is known about the first commit. One
-scan collects the ids of first parents, up to the `HELD` smallest ones. If there are more, the collected ids decide
-about all commits up to the largest collected id, and another scan continues after it. A repository therefore needs one
-scan of all headers for each million commits, plus one more scan in all to yield the result. Memory use is 32 bytes for
-each collected id, and a few times that while ids are merged, independent of the size of the repository. Resuming after
-an id costs as much as the rest of the listing.
+scan collects the ids of first parents within the bounds, up to the `HELD` smallest ones. If there are more, the
+collected ids decide about all commits up to the largest collected id, and another scan continues after it. A listing
+therefore needs one scan of all headers for each million first parents within the bounds, plus one more scan in all to
+yield the result. Memory use is 32 bytes for each collected id, and a few times that while ids are merged, independent
+of the size of the repository. Resuming after an id costs as much as the rest of the listing.
 
 Commits that are created during a scan may or may not be included, as results and as children.
 """
@@ -42,17 +42,22 @@ def not_first_parents(
     Args:
         kv: Key-value store.
         repo: Repository.
-        within: Yield only ids within these bounds. All headers are read nevertheless, to find the parents.
+        within: Yield only ids within these bounds. All headers are read nevertheless, to find the parents, unless
+            the bounds contain nothing.
         held: Number of first parents in memory, at least 1.
 
     Raises:
         CorruptData: A header cannot be read, or does not match its id.
     """
     while True:
+        start, end = within.interval()
+        if start == end:
+            return
         found = _Smallest(held)
         for id, header in scan_headers(kv, repo):
-            if header.parents and header.parents[0] > within.after and header.parents[0] >= within.start:
-                found.add(id, header.parents[0])
+            parent = header.parents[0] if header.parents else ""
+            if parent and start <= parent.encode() and (end is None or parent.encode() < end):
+                found.add(id, parent)
         found.merge()
         last = found.bound
         rows = scan_headers(kv, repo, within)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from unittest.mock import patch
 
 import pytest
@@ -57,10 +58,10 @@ def test_as_sets_say(parents: list[list[int]], held: int, start: int, at_once: i
     kv = open_memory("memory://")
     ids, first = history(kv, parents)
     after = sorted(ids)[start] if start < len(ids) else ""
-    for begin in ("", after):
-        wanted = sorted(id for id in ids if id not in first and id > begin)
+    for begin, end in product(("", after), (None, after)):
+        wanted = sorted(id for id in ids if id not in first and id > begin and (end is None or id < end))
         with patch.object(childless, "_AT_ONCE", at_once):
-            found = [id for id, _ in not_first_parents(kv, REPOSITORY, Bounds(after=begin), held=held)]
+            found = [id for id, _ in not_first_parents(kv, REPOSITORY, Bounds(after=begin, end=end), held=held)]
         assert found == wanted
         assert [id for id, _ in scan_headers(kv, REPOSITORY, Bounds(after=begin))] == sorted(
             id for id in ids if id > begin
@@ -86,6 +87,40 @@ def test_one_scan_for_what_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None
         assert [id for id, _ in not_first_parents(kv, REPOSITORY, held=held)] == [ids[-1]]
         assert kv.counts["scan"] == 2 * scans
         assert max(sizes) <= held
+
+
+def test_parents_outside_the_bounds_need_no_scan() -> None:
+    """100 commits in a line, ten first parents at a time: only the parents within the bounds count."""
+    kv = Counting(open_memory("memory://"))
+    ids, _ = history(kv, [[number - 1] for number in range(100)])
+    parents = sorted(ids[:-1])
+    for within, scans in (
+        (Bounds(end=parents[10]), 1),
+        (Bounds(end=parents[11]), 2),
+        (Bounds(end=parents[20]), 2),
+        (Bounds(start=parents[40], end=parents[50]), 1),
+        (Bounds(after=parents[40], end=parents[51]), 1),
+        (Bounds(start=parents[95]), 1),
+        (Bounds(end="0"), 1),
+        (Bounds(start=parents[1], end=parents[1]), 0),
+        (Bounds(start=parents[2], end=parents[1]), 0),
+    ):
+        kv.reset()
+        found = [id for id, _ in not_first_parents(kv, REPOSITORY, within, held=10)]
+        ends = within.end is None or ids[-1] < within.end
+        assert found == ([ids[-1]] if ends and ids[-1] > within.after and ids[-1] >= within.start else []), within
+        assert kv.counts["scan"] == 2 * scans, within
+
+
+def test_a_prefix_is_a_bound_of_the_parents() -> None:
+    kv = Counting(open_memory("memory://"))
+    ids, first = history(kv, [[number - 1] for number in range(100)])
+    prefix = ids[-1][0]
+    kv.reset()
+    within = sum(id.startswith(prefix) for id in first)
+    assert 0 < within < len(first)
+    assert [id for id, _ in not_first_parents(kv, REPOSITORY, Bounds(prefix), held=within)] == [ids[-1]]
+    assert kv.counts["scan"] == 2
 
 
 def test_zero_bytes_at_the_end_of_ids() -> None:
