@@ -46,7 +46,8 @@ def commit(
 ) -> Committed:
     """Commit the local changes of a directory to its branch, all of them or none.
 
-    Changes of other paths that others have committed stay in the branch. The next pull brings them.
+    Changes of other paths that others have committed stay in the branch. The next pull brings them. If a path is then
+    both a file and a directory in the branch, the pull brings the file, and reports the files below it as skipped.
 
     Args:
         graveler: The store.
@@ -145,8 +146,12 @@ def _uploaded(branch: Branch, path: str, file: Path, stamp: Stamp) -> Entry:
 def _states(
     workspace: Workspace, made: CommitRecord, changes: Mapping[str, LocalChange], operations: list[Operation]
 ) -> dict[str, FileState | None]:
-    """Return the new states of the committed files."""
-    entries = remote_of(workspace.repository, made.id, workspace.index.prefix).entries
+    """Return the new states of the committed files.
+
+    The commit contains all of them, even if another call has just added a file `a` beside a committed `a/b`. The next
+    pull then brings `a`, and removes `a/b` from the directory, but not from the branch.
+    """
+    entries = remote_of(workspace.repository, made.id, workspace.index.prefix, every=True).entries
     uploaded = {operation.path: operation.entry for operation in operations if isinstance(operation, Put)}
     states = dict[str, FileState | None]()
     for path, change in changes.items():

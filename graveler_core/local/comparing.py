@@ -38,8 +38,15 @@ class Comparison:
     """States of files that both sides changed to the same content; `None` if both removed the file."""
 
 
-def remote_of(repository: Repository, ref: str, prefix: str) -> Remote:
-    """Return the entries of a ref's commit below a prefix. Changes that are staged on a branch are left out."""
+def remote_of(repository: Repository, ref: str, prefix: str, *, every: bool = False) -> Remote:
+    """Return the entries of a ref's commit below a prefix. Changes that are staged on a branch are left out.
+
+    Args:
+        repository: Repository.
+        ref: Ref expression.
+        prefix: Prefix of the paths.
+        every: Do not skip the entries that a directory cannot hold, such as `a/b` beside a file `a`.
+    """
     commit = repository.commit(ref).id
     at = repository.at(commit)
     entries, skipped = dict[str, Entry](), list[Skipped]()
@@ -49,7 +56,7 @@ def remote_of(repository: Repository, ref: str, prefix: str) -> Remote:
         above = next((path[:end] for end in _ends(path) if path[:end] in entries), None)
         if above is not None:
             reason = f"{above!r} is a file, so it cannot be a directory, too"
-        if reason:
+        if reason and not every:
             skipped.append(Skipped(path, reason))
         else:
             entries[path] = entry

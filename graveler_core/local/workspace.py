@@ -76,7 +76,8 @@ def _finish(workspace: Workspace) -> None:
         workspace.save(underway=None)
         return
     found = scan(workspace.root, workspace.index)
-    remote = remote_of(workspace.repository, commit, workspace.index.prefix)
+    made = not underway.commit
+    remote = remote_of(workspace.repository, commit, workspace.index.prefix, every=made)
     states = {path: agreement(workspace.root, path, change, remote) for path, change in found.changes.items()}
     agreed = {path: state for path, (same, state) in states.items() if same}
     workspace.save(files=workspace.files_with(found, agreed), written=found.taken, underway=None)

@@ -12,9 +12,10 @@ from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.facade.snapshot import Snapshot
+from graveler_core.local import committing
 from graveler_core.local.committing import commit
 from graveler_core.local.index import locked
-from graveler_core.local.pulling import pull
+from graveler_core.local.pulling import Side, pull
 from graveler_core.local.status import status
 from graveler_core.model.entry import Entry
 from tests.unit.local.conftest import START, WORDS, changes, committed, files, remotely
@@ -82,6 +83,91 @@ def test_a_commit_of_somebody_else_at_the_last_moment(
             commit(lake, work, WORDS)
     assert committed(repo)["a"] == "theirs"
     assert changes(lake, work) == [("a", "conflict", "changed")]
+
+
+def interrupted(*arguments: object) -> None:
+    """Stand for the end of the process."""
+    raise KeyboardInterrupt
+
+
+def interposed(repo: Repository, contents: dict[str, str | None], patched: pytest.MonkeyPatch) -> None:
+    """Let somebody else commit just before the transaction of a commit."""
+    real = Branch.transact
+
+    def transact(self: Branch, *arguments: Any, **options: Any) -> object:
+        patched.setattr(Branch, "transact", real)
+        remotely(repo, contents)
+        return real(self, *arguments, **options)
+
+    patched.setattr(Branch, "transact", transact)
+
+
+@pytest.mark.parametrize("killed", [False, True])
+@pytest.mark.parametrize("paths", [("x/y", "x"), ("x", "x/y"), ("s/c", "s"), ("a", "a/d/e")])
+def test_a_file_and_a_directory_of_the_same_name_at_the_last_moment(
+    lake: Graveler, work: Path, paths: tuple[str, str], killed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The branch holds both paths. The directory gets the file, and the next commits go on."""
+    repo, (mine, theirs) = lake.repository("air"), paths
+    place = work / mine
+    place.parent.mkdir(exist_ok=True)
+    place.write_text("mine")
+    (work / "b").write_text("mine, too")
+    with monkeypatch.context() as patched:
+        interposed(repo, {f"raw/{theirs}": "theirs"}, patched)
+        if killed:
+            patched.setattr(committing, "_states", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                commit(lake, work, WORDS)
+        else:
+            assert commit(lake, work, WORDS).uploaded == sorted(["b", mine])
+    both = START | {"b": "mine, too", mine: "mine", theirs: "theirs"}
+    assert committed(repo) == both
+    file, below = sorted([mine, theirs])
+    expected = [(mine, "remote", "removed"), (theirs, "remote", "added")] if file == theirs else []
+    assert changes(lake, work) == sorted(expected)
+    brought = pull(lake, work)
+    assert [each.path for each in brought.skipped] == [below]
+    held = {path: content for path, content in both.items() if path != below}
+    assert (files(work), changes(lake, work)) == (held, [])
+    (work / file).write_text("again")
+    commit(lake, work, WORDS)
+    assert committed(repo) == both | {file: "again"}
+
+
+@pytest.mark.parametrize("side", ["ours", "theirs"])
+def test_a_change_after_such_a_commit_is_a_conflict(
+    lake: Graveler, repo: Repository, work: Path, side: Side, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (work / "s/c").write_text("mine")
+    with monkeypatch.context() as patched:
+        interposed(repo, {"raw/s": "theirs"}, patched)
+        commit(lake, work, WORDS)
+    (work / "s/c").write_text("mine, later")
+    with pytest.raises(Conflict) as refused:
+        commit(lake, work, WORDS)
+    assert refused.value.details["paths"] == ["s/c"]
+    pull(lake, work, keep=side)
+    later = START | ({"s/c": "mine, later"} if side == "ours" else {"s": "theirs"})
+    if side == "theirs":
+        del later["s/c"]
+    assert files(work) == later
+    assert committed(repo) == START | {"s": "theirs", "s/c": "mine"}
+
+
+def test_a_removed_file_that_somebody_else_changed_at_the_last_moment(
+    lake: Graveler, repo: Repository, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A directory takes the place of a file that was changed."""
+    (work / "a").unlink()
+    (work / "a").mkdir()
+    (work / "a/new").write_text("mine")
+    with monkeypatch.context() as patched:
+        interposed(repo, {"raw/a": "theirs"}, patched)
+        with pytest.raises(Conflict):
+            commit(lake, work, WORDS)
+    assert committed(repo) == START | {"a": "theirs"}
+    assert changes(lake, work) == [("a", "conflict", "removed"), ("a/new", "conflict", "added")]
 
 
 def test_staged_changes_of_the_same_paths(lake: Graveler, repo: Repository, work: Path) -> None:
