@@ -55,9 +55,9 @@ def not_first_parents(
             return
         found = _Smallest(held)
         for id, header in scan_headers(kv, repo):
-            parent = header.parents[0] if header.parents else ""
-            if parent and start <= parent.encode() and (end is None or parent.encode() < end):
-                found.add(id, parent)
+            for parent in header.parents[:1]:
+                if start <= parent.encode() and (end is None or parent.encode() < end):
+                    found.add(id, parent)
         found.merge()
         last = found.bound
         rows = scan_headers(kv, repo, within)
