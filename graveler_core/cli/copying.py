@@ -41,9 +41,13 @@ def cp(session: Session, source: Source, destination: Destination, recursive: Re
 
 @verb(app, "mv")
 def mv(session: Session, source: Source, destination: Destination, recursive: Recursive = False) -> None:
-    """Move an object on a branch, or with -r everything below a directory, in one step. `reset` undoes it.
+    """Move an object on a branch, or with -r everything below a directory, in one step.
 
     An object that is moved into a directory keeps its name. Entries at the destination are replaced.
+
+    The move stages a copy at the destination and the removal of the source. To take it back before a commit, `reset`
+    the source and the destination: both paths then have the content of the last commit. Their earlier uncommitted
+    changes are discarded too, so a moved object that was never committed is lost. Move such an object back with mv.
 
     JSON: one document with moved (number of paths), source, destination.
     """

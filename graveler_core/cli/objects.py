@@ -91,7 +91,10 @@ def rm(
     ] = False,
     yes: YesOption = False,
 ) -> None:
-    """Remove a path, or with -r all paths that begin with a prefix ("raw/" for a directory). `reset` undoes it.
+    """Remove a path, or with -r all paths that begin with a prefix ("raw/" for a directory).
+
+    The removal is staged. Before a commit, `reset` brings back the content of the last commit, but no content that was
+    never committed.
 
     JSON: one document with removed (the path or prefix) and recursive.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import graveler
-from tests.integration.command_line import Cli, refused
+from tests.integration.command_line import Cli, put, refused
 
 MAIN = "graveler://flights/main"
 
@@ -54,6 +54,34 @@ def test_a_move_leaves_nothing_behind_and_is_undone_by_a_reset(flights: Cli) -> 
     }
     flights("reset", "--yes", MAIN)
     assert listed(flights) == before
+
+
+def test_a_reset_of_both_paths_takes_a_move_back_and_leaves_other_changes(flights: Cli) -> None:
+    put(flights, "other", b"staged")
+    before = listed(flights)
+    flights("mv", f"{MAIN}/readme", f"{MAIN}/README")
+    flights("reset", "--yes", f"{MAIN}/readme")
+    assert listed(flights) == {**before, "README": before["readme"]}
+    flights("reset", "--yes", f"{MAIN}/README")
+    assert listed(flights) == before
+
+
+def test_a_reset_brings_back_no_uncommitted_content(flights: Cli) -> None:
+    """Of moved and removed paths, as the help of mv and rm says. Another move brings it back."""
+    committed = listed(flights)
+    put(flights, "new", b"staged")
+    put(flights, "readme", b"staged")
+    before = listed(flights)
+    flights("mv", f"{MAIN}/new", f"{MAIN}/readme")
+    flights("mv", f"{MAIN}/readme", f"{MAIN}/new")
+    assert listed(flights)["new"] == before["new"]
+    flights("reset", "--yes", f"{MAIN}/new")
+    flights("reset", "--yes", f"{MAIN}/readme")
+    assert listed(flights) == committed
+    put(flights, "readme", b"staged")
+    flights("rm", f"{MAIN}/readme")
+    flights("reset", "--yes", f"{MAIN}/readme")
+    assert listed(flights) == committed
 
 
 def test_a_path_that_is_moved_onto_a_moved_path_stays(flights: Cli) -> None:
