@@ -106,7 +106,7 @@ class Reflog(Handle):
         changed. Events that their records remember are logged again at the next change of the branch or tag.
 
         Returns:
-            True if the log was reset; false if it was not damaged.
+            True if the log was reset, or did not contain all earlier commits; false if it was not damaged.
 
         Raises:
             CorruptData: the record that names the newest commit of the log is damaged.
@@ -118,7 +118,8 @@ class Reflog(Handle):
         """Rewrite the log of branches and tags, so that it is stored in fewer commits. Its events do not change.
 
         Args:
-            keep: Number of commits to keep, at least 1. Older commits are merged into the oldest of them.
+            keep: Number of commits to keep, at least 1. Older commits are merged into the oldest of them. If an
+                older commit is missing or damaged, only the commits after it are kept, which contain all events.
 
         Returns:
             Number of commits that were combined with the oldest one that was kept, and number of deleted commits that
@@ -126,7 +127,7 @@ class Reflog(Handle):
 
         Raises:
             InvalidInput: `keep` is less than 1.
-            CorruptData: the log is damaged; `mend_reflog` repairs it.
+            CorruptData: the newest commit of the log is damaged; `mend_reflog` repairs it.
         """
         return reference_trimming.trim(self._stores, self._active(), keep)
 

@@ -2,9 +2,11 @@
 
 The references themselves do not depend on it: branches and tags are created, deleted and listed while the log is
 damaged, and their events wait. The log goes back to its newest commit whose index can be read completely, or starts
-empty. One swap ✓ does this. Waiting events are still in `pending/` and are logged by the next fold. Creations and
-assignments in the past of records are logged with them. A commit of a fold that lost its swap is also suitable,
-because all its events have happened.
+empty. The commit is written again without a parent, and one swap ✓ makes the copy current. So the log does not depend
+on ancestors, which may be lost, and a deletion of unreachable commits that is still running cannot delete the copy. If
+only ancestors of the current commit are lost, the same is done with the current commit, which has all events. Waiting
+events are still in `pending/` and are logged by the next fold. Creations and assignments in the past of records are
+logged with them. A commit of a fold that lost its swap is also suitable, because all its events have happened.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from graveler_core.codec.records import decode
 from graveler_core.committed.index.scan import scan
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.references.log import ReferenceLog, point, read_internal
+from graveler_core.engine.references.rewriting import write_root
 from graveler_core.errors import CorruptData, NotFound
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import CommitId
@@ -26,18 +29,20 @@ from graveler_core.stores import Stores
 
 
 def mend(stores: Stores, repo: RepositoryRecord) -> bool:
-    """Go back to the newest intact commit of the log. Return `True` if this was necessary."""
+    """Go back to the newest intact commit of the log, without its ancestors. Return `True` if this was necessary."""
     where = keys.reference_log(repo)
 
     def attempt() -> bool | None:
         held = access.read(stores.kv, where)
-        if held is None or _whole(stores, repo, held.value.commit_id) is not None:
+        current = None if held is None else _whole(stores, repo, held.value.commit_id)
+        if held is None or (current is not None and _has_ancestors(stores, repo, current)):
             return False
-        whole = next((found for at in _newest_first(stores, repo) if (found := _whole(stores, repo, at))), None)
+        intact = (found for at in _newest_first(stores, repo) if (found := _whole(stores, repo, at)))
+        whole = next(intact, None) if current is None else current
         if whole is None:
             done = access.remove(stores.kv, where, held)
         else:
-            done = point(ReferenceLog(stores, repo, held, whole), whole.id)
+            done = point(ReferenceLog(stores, repo, held, whole), write_root(stores, repo, whole).id)
         return done or None
 
     return retry(stores, f"log of references of {repo.id}", attempt)
@@ -65,3 +70,13 @@ def _whole(stores: Stores, repo: RepositoryRecord, at: CommitId) -> StoredCommit
     except (CorruptData, NotFound):
         return None
     return commit
+
+
+def _has_ancestors(stores: Stores, repo: RepositoryRecord, commit: StoredCommit) -> bool:
+    """Return `True` if all ancestors of a commit can be read."""
+    try:
+        while commit.header.parents:
+            commit = read_internal(stores, repo, commit.header.parents[0])
+    except CorruptData:
+        return False
+    return True

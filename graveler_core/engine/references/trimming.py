@@ -1,6 +1,7 @@
 """Rewrite of the log of references: keep its newest commits, and combine all earlier ones with the oldest that is kept.
 
-1. Read the newest commits, along first parents. If there are fewer than should be kept, do nothing.
+1. Read the newest commits, along first parents. If there are fewer than should be kept, do nothing. If an ancestor is
+   missing or damaged, the log ends before it: no event is lost, because each commit contains all earlier ones.
 2. Write them again, with their own changes and dates, and with the time of the rewrite. The oldest gets no parent, and
    its content is one tree with everything that was logged up to it. Each other commit follows the previous one. Nothing
    refers to them: a crash leaves garbage.
@@ -15,31 +16,32 @@ While a call looks for such commits, folds and other rewrites may write commits 
 that it has read, and swap the reference to them. The call recognizes them by their date, and rewritten ones by the time
 of their rewrite, because they keep the dates of the commits that they replace. This requires that no flow takes a day
 from writing a commit to its swap.
+
+A commit is deleted after its descendants, and its layout before its header. So after a crash at any point, all
+ancestors of each stored commit are stored, which `mending` needs, and the header of each stored layout is stored, by
+which the next call finds it. For the same reason, the ancestors of commits that are kept are kept.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from graveler_core.codec.records import decode
-from graveler_core.committed.index.fold import fold
-from graveler_core.committed.index.operations import operations_between
+from graveler_core.codec.records import commit_id, decode
 from graveler_core.engine.protocol.retry import retry
-from graveler_core.engine.protocol.swap import record_writes
 from graveler_core.engine.references.log import ReferenceLog, point, read_internal, read_log
-from graveler_core.errors import InvalidInput
-from graveler_core.model.entities import Commit, Layout, RepositoryRecord
+from graveler_core.engine.references.rewriting import rewritten_since, write_child, write_root
+from graveler_core.errors import CorruptData, InvalidInput
+from graveler_core.model.entities import Commit, RepositoryRecord
 from graveler_core.model.ids import CommitId
-from graveler_core.model.index import Index
-from graveler_core.objects.commits import StoredCommit, prepare
+from graveler_core.objects.commits import StoredCommit
 from graveler_core.records import layout as keys
 from graveler_core.stores import Stores
 
 KEPT_FOR = timedelta(days=1)
 """Time for which commits stay readable after the log no longer contains them."""
-_REWRITTEN = "rewritten"
-"""Metadata key of rewritten commits: time of the rewrite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +57,11 @@ class Trimmed:
 def trim(stores: Stores, repo: RepositoryRecord, keep: int) -> Trimmed:
     """Keep the newest commits of the log, at least one, and combine the oldest of them with all earlier ones.
 
+    If an ancestor of the newest commit is missing or damaged, keep at most the commits after it, which have all events.
+
     Raises:
         InvalidInput: The number of commits to keep is less than one.
-        CorruptData: A commit of the log is missing or damaged.
+        CorruptData: The newest commit of the log, or the content of the oldest one to keep, is missing or damaged.
     """
     if keep < 1:
         raise InvalidInput(f"keep {keep}: at least one commit of the log of references must be kept")
@@ -68,73 +72,90 @@ def trim(stores: Stores, repo: RepositoryRecord, keep: int) -> Trimmed:
         log = read_log(stores, repo)
         if log.head is None:
             return Trimmed(0, 0)
-        deleted = _forget(stores, repo, log.head, before)
-        folded = log.head.header.generation - keep
-        if folded <= 0:
+        line = _read_line(log, log.head)
+        deleted = 0 if line.broken else _forget(log, line, before)
+        if not line.broken and log.head.header.generation <= keep:
             return Trimmed(0, deleted)
-        return Trimmed(folded, deleted) if point(log, _rewritten(log, log.head, keep)) else None
+        kept = _newest(log, log.head, min(keep, len(line.reached)))
+        folded = log.head.header.generation - len(kept)
+        return Trimmed(folded, deleted) if point(log, _rewritten(log, kept)) else None
 
     return retry(stores, f"log of references of {repo.id}", attempt)
 
 
-def _rewritten(log: ReferenceLog, head: StoredCommit, keep: int) -> CommitId:
-    """Write the newest commits again. Return the id of the newest."""
-    stores, repo = log.stores, log.repository
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """Commits of the log, and all others of its history."""
+
+    reached: dict[CommitId, Commit]
+    """Headers from the newest commit along first parents."""
+    others: dict[CommitId, Commit]
+    """Headers of the other commits that can be read."""
+    broken: bool
+    """True if the parent of the last reached commit is missing or damaged."""
+
+
+def _read_line(log: ReferenceLog, head: StoredCommit) -> _Line:
+    folder = keys.internal_history(log.repository).headers
+    found: dict[CommitId, Commit] = {}
+    for row in log.stores.kv.scan(folder.partition, prefix=folder.prefix):
+        id = CommitId(row.key.removeprefix(folder.prefix).decode(errors="replace"))
+        with suppress(CorruptData):
+            if commit_id(row.value) == id:
+                found[id] = decode(folder.model, row.value, f"commit {id} of the log of references")
+    found.pop(head.id, None)
+    reached, at = {head.id: head.header}, head.header
+    while at.parents:
+        parent = at.parents[0]
+        try:
+            at = found.pop(parent) if parent in found else read_internal(log.stores, log.repository, parent).header
+        except CorruptData:
+            return _Line(reached, found, broken=True)
+        reached[parent] = at
+    return _Line(reached, found, broken=False)
+
+
+def _newest(log: ReferenceLog, head: StoredCommit, most: int) -> list[StoredCommit]:
+    """Return the newest commits, newest first: fewer if the layout of one is missing or damaged."""
     kept = [head]
-    while len(kept) < keep:
-        kept.append(read_internal(stores, repo, kept[-1].header.parents[0]))
-    made = _write(log, *_root(log, kept.pop()))
-    for commit in reversed(kept):
-        update = {"parents": (made.id,), "generation": made.header.generation + 1}
-        made = _write(log, commit.header.model_copy(update=update), commit.layout.index)
+    with suppress(CorruptData):
+        while len(kept) < most:
+            kept.append(read_internal(log.stores, log.repository, kept[-1].header.parents[0]))
+    return kept
+
+
+def _rewritten(log: ReferenceLog, kept: list[StoredCommit]) -> CommitId:
+    """Write commits again, given newest first. Return the id of the newest."""
+    made = write_root(log.stores, log.repository, kept[-1])
+    for commit in reversed(kept[:-1]):
+        made = write_child(log.stores, log.repository, made, commit)
     return made.id
 
 
-def _root(log: ReferenceLog, oldest: StoredCommit) -> tuple[Commit, Index]:
-    """Return the oldest commit without a parent, so that its changes are its whole content."""
-    indexes = log.stores.indexes(log.repository)
-    index = Index(metarange_id=fold(indexes, oldest.layout.index, mapper=log.stores.executor.map))
-    update = {
-        "parents": (),
-        "generation": 1,
-        "operations": operations_between(indexes, None, index, oldest.header.version),
-    }
-    return oldest.header.model_copy(update=update), index
+def _forget(log: ReferenceLog, line: _Line, before: datetime) -> int:
+    """Delete the unreachable commits that were created and rewritten before a time, so that no reader uses them.
 
-
-def _write(log: ReferenceLog, header: Commit, index: Index) -> StoredCommit:
-    metadata = {**header.metadata, _REWRITTEN: log.stores.clock.now().isoformat()}
-    header = header.model_copy(update={"metadata": metadata})
-    commit, writes = prepare(log.repository, header, Layout(index=index), keys.internal_history(log.repository))
-    record_writes(log.stores, writes)
-    return commit
-
-
-def _forget(stores: Stores, repo: RepositoryRecord, head: StoredCommit, before: datetime) -> int:
-    """Delete the unreachable commits that were created and rewritten before a time, so that no reader uses them."""
-    folders = keys.internal_history(repo)
-    found: dict[str, Commit] = {}
-    for row in stores.kv.scan(folders.headers.partition, prefix=folders.headers.prefix):
-        id = row.key.removeprefix(folders.headers.prefix).decode(errors="replace")
-        found[id] = decode(folders.headers.model, row.value, f"commit {id} of the log of references")
-    at, oldest = head.header, head.header
-    while at.parents:
-        parent = at.parents[0]
-        at = oldest = found.pop(parent) if parent in found else read_internal(stores, repo, parent).header
-    if _rewritten_since(before, oldest):
+    Commits with younger descendants are kept.
+    """
+    *_, oldest = line.reached.values()
+    if rewritten_since(before, oldest):
         return 0
-    gone = [
-        id
-        for id, commit in found.items()
-        if id != head.id and commit.creation_date < before and not _rewritten_since(before, commit)
-    ]
-    for id in gone:
-        for folder in (folders.headers, folders.layouts):
+    others = line.others
+    young = [id for id, commit in others.items() if commit.creation_date >= before or rewritten_since(before, commit)]
+    gone = others.keys() - _with_ancestors(others, young)
+    folders = keys.internal_history(log.repository)
+    for id in sorted(gone, key=lambda id: others[id].generation, reverse=True):
+        for folder in (folders.layouts, folders.headers):
             where = folder.at(id)
-            stores.kv.delete(where.partition, where.key)
+            log.stores.kv.delete(where.partition, where.key)
     return len(gone)
 
 
-def _rewritten_since(before: datetime, commit: Commit) -> bool:
-    time = commit.metadata.get(_REWRITTEN)
-    return time is not None and datetime.fromisoformat(time) >= before
+def _with_ancestors(commits: Mapping[CommitId, Commit], ids: Iterable[CommitId]) -> set[CommitId]:
+    found, ahead = set[CommitId](), list(ids)
+    while ahead:
+        id = ahead.pop()
+        if id in commits and id not in found:
+            found.add(id)
+            ahead += commits[id].parents
+    return found

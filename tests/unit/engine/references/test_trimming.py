@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 from unittest.mock import patch
 
 import pytest
 
 from graveler_core.codec.records import decode
+from graveler_core.engine.references import log as reference_log
 from graveler_core.engine.references import trimming as reference_trimming
 from graveler_core.engine.references.events import fold
 from graveler_core.engine.references.log import read_internal, read_log
 from graveler_core.engine.references.trimming import Trimmed
 from graveler_core.errors import CorruptData, InvalidInput
 from graveler_core.facade.repository import Repository
+from graveler_core.gc.findings import Thing
 from graveler_core.kv.wrappers.passing import StoreCall
 from graveler_core.model.entities import Commit
 from graveler_core.records import access
 from graveler_core.records import layout as keys
+from graveler_core.testing.plain_store import PlainStore
+from tests.unit.engine.interposed import Crash, Interposed
 from tests.unit.engine.races import Interrupted
 from tests.unit.engine.world import World
 
@@ -55,6 +60,39 @@ def stored(world: World, repo: Repository) -> dict[str, Commit]:
 
 def damage(repo: Repository) -> list[object]:
     return [finding for finding in repo.fsck(deep=True) if finding.damage]
+
+
+def layouts(world: World, repo: Repository) -> set[str]:
+    folder = keys.internal_history(repo._record).layouts
+    rows = world.kv.scan(folder.partition, prefix=folder.prefix)
+    return {row.key.removeprefix(folder.prefix).decode() for row in rows}
+
+
+def lose(world: World, repo: Repository, id: str) -> None:
+    """Lose the header of a commit of the log."""
+    where = keys.internal_history(repo._record).headers.at(id)
+    world.kv.delete(where.partition, where.key)
+
+
+def lose_current(world: World, repo: Repository) -> None:
+    """Lose all commits to which the reference to the log leads."""
+    held = access.read(world.kv, keys.reference_log(repo._record))
+    assert held is not None
+    at: str | None = held.value.commit_id
+    while at is not None:
+        header = stored(world, repo)[at]
+        lose(world, repo, at)
+        at = header.parents[0] if header.parents else None
+
+
+def due(world: World, repo: Repository) -> int:
+    """Make six commits of the log due for deletion. Return the number of calls of the deletion."""
+    repo.trim_reflog(2)
+    world.clock.sleep(timedelta(hours=25).total_seconds())
+    copy = world.fork()
+    counted = Interposed(copy.kv)
+    assert copy.graveler(counted).repository("repo").trim_reflog(2) == Trimmed(0, 6)
+    return len(counted.verbs)
 
 
 def forgetting(call: StoreCall) -> bool:
@@ -181,6 +219,133 @@ def test_what_is_logged_after_a_call_has_read_the_log_stays(world: World, repo: 
     stalled = Interrupted(world.kv, others, before=reading)
     assert world.graveler(stalled).repository("repo").trim_reflog(1_000) == Trimmed(0, 0)
     assert [event.name for event in repo.reflog()][:2] == ["between", "between"]
+    assert not damage(repo)
+
+
+def test_a_crash_at_any_call_of_the_deletion_leaves_nothing_behind(world: World, repo: Repository) -> None:
+    calls = due(world, repo)
+    for call in range(calls):
+        copy = world.fork()
+        killed(copy, call)
+        seen = copy.graveler().repository("repo")
+        told = list(seen.reflog())
+        seen.trim_reflog(2)
+        assert layouts(copy, seen) == stored(copy, seen).keys()
+        assert len(stored(copy, seen)) == 2
+        assert list(seen.reflog()) == told
+        assert {finding.thing for finding in seen.fsck(deep=True)} <= {Thing.BLOB}
+
+
+def test_a_log_that_is_mended_after_a_crash_of_the_deletion_can_be_trimmed(world: World, repo: Repository) -> None:
+    """The mend goes back to a commit that the deletion has not reached yet."""
+    calls, mended = due(world, repo), 0
+    for call in range(calls):
+        copy = world.fork()
+        killed(copy, call)
+        seen = copy.graveler().repository("repo")
+        lose_current(copy, seen)
+        assert seen.mend_reflog()
+        assert not seen.mend_reflog()
+        left = [commit.generation for commit in chain(copy, seen)] if copied_log(copy, seen) else []
+        assert left == list(range(len(left), 0, -1))
+        mended += bool(left)
+        told = list(seen.reflog())
+        seen.trim_reflog(2)
+        assert list(seen.reflog()) == told
+        assert not damage(seen)
+    assert mended > 6
+
+
+def killed(world: World, call: int) -> None:
+    """Trim in a process that dies at a call."""
+    dying = Interposed(world.kv)
+    seen = world.graveler(dying).repository("repo")
+    dying.reset()
+    dying.fail[call] = Crash()
+    with suppress(Crash):
+        seen.trim_reflog(2)
+
+
+def copied_log(world: World, repo: Repository) -> bool:
+    """Whether the log is not empty."""
+    return access.read(world.kv, keys.reference_log(repo._record)) is not None
+
+
+@pytest.mark.parametrize("keep", [1, 2, 3, 6, 100])
+@pytest.mark.parametrize("lost", [1, 2, 5])
+def test_a_log_without_an_ancestor_is_trimmed_to_what_is_left(
+    world: World, repo: Repository, lost: int, keep: int
+) -> None:
+    """The newest commit contains all events, so a lost ancestor loses none."""
+    told, ids = list(repo.reflog()), sorted(stored(world, repo), key=lambda id: -stored(world, repo)[id].generation)
+    lose(world, repo, ids[lost])
+    assert damage(repo)
+    kept = min(keep, lost)
+    assert repo.trim_reflog(keep) == Trimmed(6 - kept, 0)
+    assert [commit.generation for commit in chain(world, repo)] == list(range(kept, 0, -1))
+    assert list(repo.reflog()) == told
+    assert not damage(repo)
+    assert repo.trim_reflog(keep) == Trimmed(0, 0)
+    world.clock.sleep(timedelta(hours=25).total_seconds())
+    assert repo.trim_reflog(keep) == Trimmed(0, 5)
+    assert list(repo.reflog()) == told
+
+
+@pytest.mark.parametrize("folder", ["headers", "layouts"])
+def test_a_log_without_an_ancestor_is_mended(world: World, repo: Repository, folder: str) -> None:
+    told = list(repo.reflog())
+    where = getattr(keys.internal_history(repo._record), folder).at(
+        next(id for id, commit in stored(world, repo).items() if commit.generation == 4)
+    )
+    world.kv.delete(where.partition, where.key)
+    assert repo.mend_reflog()
+    assert not repo.mend_reflog()
+    assert list(repo.reflog()) == told
+    assert not damage(repo)
+
+
+def test_a_log_that_is_mended_during_a_deletion_stays(world: World, repo: Repository) -> None:
+    """The deletion has chosen the commit to which the mend goes back."""
+    due(world, repo)
+
+    def mended() -> None:
+        lose_current(world, repo)
+        assert repo.mend_reflog()
+
+    late = Interrupted(world.kv, mended, before=lambda call: call.verb == "delete")
+    assert world.graveler(late).repository("repo").trim_reflog(2).deleted == 6
+    told = list(repo.reflog())
+    assert len(told) == 12
+    assert repo.trim_reflog(2) == Trimmed(0, 0)
+    assert not repo.mend_reflog()
+    assert list(repo.reflog()) == told
+    assert not damage(repo)
+
+
+def test_a_damaged_commit_that_the_log_does_not_reach_is_left(world: World, repo: Repository) -> None:
+    """Its age is unknown."""
+    repo.trim_reflog(2)
+    folder = keys.internal_history(repo._record).headers
+    reached = {id for id, commit in stored(world, repo).items() if "rewritten" in commit.metadata}
+    where = folder.at(min(stored(world, repo).keys() - reached))
+    world.kv.set(where.partition, where.key, b"{")
+    world.clock.sleep(timedelta(hours=25).total_seconds())
+    assert repo.trim_reflog(2).deleted == 5
+    assert world.kv.get(where.partition, where.key) is not None
+
+
+def test_ancestors_of_a_young_commit_stay(world: World, repo: Repository) -> None:
+    """A fold read the log before it was rewritten, and lost its swap a little later. A mend can go back to it."""
+    read = read_log(world.stores(PlainStore(world.kv)), repo._record)
+    told = list(repo.reflog())
+    repo.trim_reflog(2)
+    world.clock.sleep(60)
+    assert not reference_log.put(read, [])
+    world.clock.sleep(timedelta(hours=24).total_seconds() - 30)
+    assert repo.trim_reflog(2) == Trimmed(0, 0)
+    lose_current(world, repo)
+    assert repo.mend_reflog()
+    assert list(repo.reflog()) == told
     assert not damage(repo)
 
 
