@@ -49,26 +49,36 @@ def fsck(  # noqa: PLR0913 - the command line's own options
     repair_indexes: Annotated[
         bool, typer.Option("--repair-indexes", help="Repair inline indexes instead of checking the repository.")
     ] = False,
+    remove_damaged_layouts: Annotated[
+        bool,
+        typer.Option(
+            "--remove-damaged-layouts",
+            help="Remove damaged layouts whose commits do not exist, instead of checking the repository.",
+        ),
+    ] = False,
 ) -> None:
-    """Check the integrity of a repository. Changes nothing, except with --repair-indexes.
+    """Check the integrity of a repository. Changes nothing, except with --repair-indexes or
+    --remove-damaged-layouts.
 
     A check of data is recorded, and `graveler doctor` shows it. A check of checksums that was interrupted is continued
     with --resume.
 
     Exit code 1 if something is missing, corrupt, inconsistent or incomplete, 0 if things are only unreachable or
-    unverified. With --repair-indexes: 1 if a commit could not be repaired, 0 otherwise.
+    unverified. With --repair-indexes: 1 if a commit could not be repaired, 0 otherwise. With --remove-damaged-layouts:
+    1 if a damaged layout was kept because something names its commit, 0 otherwise.
 
     JSON: a line for each finding with type ("finding"), trouble ("missing", "corrupt", "inconsistent", "incomplete",
     "unreachable", "unverified"), thing, id, why, named_by, size, and for content path. With --repair-indexes: one
     document with examined (number of commits), repaired (list of commit ids), unrepaired (list of documents with
-    commit, why).
+    commit, why). With --remove-damaged-layouts: one document with removed, named (lists of commit ids).
     """
     repository = session.graveler.repository(repository_uri(uri).repository)
-    if repair_indexes:
-        given = {"--deep": deep, "--data": data, "--checksums": checksums, "--resume": resume}
-        for option in (name for name, on in given.items() if on):
-            raise InvalidInput(f"--repair-indexes cannot be combined with {option}: repair first, then check")
-        return _repair_indexes(session, repository)
+    repairs = {"--repair-indexes": repair_indexes, "--remove-damaged-layouts": remove_damaged_layouts}
+    options = {"--deep": deep, "--data": data, "--checksums": checksums, "--resume": resume}
+    if chosen := [name for name, on in repairs.items() if on]:
+        for option in (*chosen[1:], *(name for name, on in options.items() if on)):
+            raise InvalidInput(f"{chosen[0]} cannot be combined with {option}: repair first, then check")
+        return (_repair_indexes if repair_indexes else _remove_damaged_layouts)(session, repository)
     if resume and not checksums:
         raise InvalidInput("--resume needs --checksums: only a check of checksums can be resumed")
     with session.counting(ProgressWork("checking", 0 if checksums else None, "items")) as progress:
@@ -95,6 +105,18 @@ def _repair_indexes(session: Session, repository: Repository) -> None:
     for left in repairs.unrepaired:
         session.out.say(f"not repaired: {left.commit}: {left.why}")
     if repairs.unrepaired:
+        raise typer.Exit(DAMAGED)
+
+
+def _remove_damaged_layouts(session: Session, repository: Repository) -> None:
+    with session.working("removing"):
+        done = repository.remove_damaged_layouts()
+    session.out.result(asdict(done), f"removed {counted(len(done.removed), 'damaged layout')}")
+    for commit in done.removed:
+        session.out.say(f"removed the layout of {commit}")
+    for commit in done.named:
+        session.out.say(f"not removed: the layout of {commit}, because something names the commit")
+    if done.named:
         raise typer.Exit(DAMAGED)
 
 

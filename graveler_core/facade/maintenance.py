@@ -18,6 +18,7 @@ from graveler_core.gc.collection_plan import CollectionPlan
 from graveler_core.gc.findings import Finding
 from graveler_core.gc.fsck import fsck
 from graveler_core.gc.index_repair import IndexRepairs, repair_indexes
+from graveler_core.gc.layout_removal import LayoutRemovals, remove_damaged_layouts
 from graveler_core.gc.stock import Progress
 from graveler_core.gc.sweep import GRACE, SweepPlan, Swept, sweep
 from graveler_core.guard import imports, needs
@@ -91,6 +92,27 @@ class Maintenance(Handle):
             NotFound: the repository has been deleted.
         """
         return repair_indexes(self._stores, self._active(), progress)
+
+    @operation("remove damaged layouts", needs.repository(Action.CHECK_REPOSITORY, Action.COLLECT_GARBAGE))
+    def remove_damaged_layouts(self, *, progress: Progress = lambda more: None) -> LayoutRemovals:
+        """Delete layouts that are damaged and whose commits do not exist, if `fsck` reports some. It takes a minute.
+
+        Such a layout prevents sweeps. No commit changes: see `graveler_core.gc.layout_removal`. If the commit exists in
+        a copy of the store, restore its header and its layout from there instead. A later sweep deletes files that only
+        the layout named.
+
+        Args:
+            progress: Called with the number of records read since the last call.
+
+        Returns:
+            The commits whose layouts were deleted, and those whose layouts were kept because something names them.
+
+        Raises:
+            CorruptData: a header, branch or tag is damaged. Nothing was deleted.
+            InvalidInput: the repository is bare.
+            NotFound: the repository has been deleted.
+        """
+        return remove_damaged_layouts(self._stores, self._active(), progress)
 
     @operation("show thresholds", needs.repository(Action.READ_REPOSITORY))
     def thresholds(self) -> CompactionSettings:

@@ -95,7 +95,7 @@ class Inspection:
                 yield Finding(Trouble.UNREACHABLE, Thing.COMMIT, id, f"{why}{rest}")
         for id in contents.others:
             if contents.commits.headers.get(id) is None:
-                yield from _present(contents.note_other(id, since))
+                yield from map(_without_commit, _present(contents.note_other(id, since)))
                 yield Finding(Trouble.UNREACHABLE, Thing.LAYOUT, id, "its commit does not exist")
 
     def _reached(self) -> Iterator[Finding]:
@@ -133,6 +133,14 @@ class Inspection:
 def _present(found: Iterable[Finding]) -> Iterator[Finding]:
     """Return the findings, except those of missing items."""
     return (finding for finding in found if finding.trouble is not Trouble.MISSING)
+
+
+def _without_commit(finding: Finding) -> Finding:
+    """Return a finding about a layout without a commit, with the remedy if the layout itself is damaged."""
+    if finding.thing is not Thing.LAYOUT:
+        return finding
+    why = f"{finding.why}; its commit does not exist (graveler fsck --remove-damaged-layouts removes the layout)"
+    return replace(finding, why=why, named_by="")
 
 
 def begun(stores: Stores, repo: RepositoryRecord, *, deep: bool, progress: Progress) -> Inspection:

@@ -283,7 +283,8 @@ def test_a_damaged_layout_without_a_commit(place: Place) -> None:
     """It is unknown what it names, so nothing is called unreachable."""
     place.world.kv.set(keys.partition(place.repo), b"layouts/" + b"5" * 64, b"garbage")
     (found,) = place.found()
-    assert (found.trouble, found.thing, found.id) == ("corrupt", "layout", "5" * 64)
+    assert (found.trouble, found.thing, found.id, found.named_by) == ("corrupt", "layout", "5" * 64, "")
+    assert "--remove-damaged-layouts" in found.why
 
 
 def test_damage_to_what_only_a_replaced_layout_names(place: Place) -> None:
