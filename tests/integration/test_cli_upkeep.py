@@ -8,7 +8,10 @@ from functools import partial
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 
+from graveler_core.gc import layout_removal
+from graveler_core.model.ids import CommitId
 from graveler_core.records import layout as keys
 from tests.integration.command_line import Cli, Ran, put, refused
 from tests.integration.doctoring import MAIN, forget_marks, head, opened, record, records
@@ -88,6 +91,29 @@ def test_content(flights: Cli, here: Path) -> None:
         ("corrupt", "3", "raw/feb.csv"),
         ("missing", "", "readme"),
     ]
+
+
+def test_a_removal_of_damaged_layouts(flights: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layout_removal, "PAUSE", 0.0)
+    uri, option, lost, named = "graveler://flights", "--remove-damaged-layouts", CommitId("5" * 64), CommitId(head())
+    assert flights("fsck", uri, option) == Ran(0, "removed 0 damaged layouts\n", "")
+    with records() as kv:
+        where = keys.commit_layout(record(kv), lost)
+        kv.set(where.partition, where.key, b"garbage")
+    (line,) = flights("fsck", uri).lines
+    assert line[:2] == ["corrupt", "layout"]
+    assert option in line[-1]
+    refused(flights("fsck", uri, option, "--deep"), option, "--deep")
+    refused(flights("fsck", uri, option, "--repair-indexes"), option, "--repair-indexes")
+    assert flights("fsck", uri, option, "--json").documents == [{"removed": [lost], "named": []}]
+    assert flights("fsck", uri) == Ran(0, "", "")
+    with records() as kv:
+        for where in (keys.commit_layout(record(kv), lost), keys.commit_layout(record(kv), named)):
+            kv.set(where.partition, where.key, b"garbage")
+        header = keys.commit(record(kv), named)
+        kv.delete(header.partition, header.key)
+    ran = flights("fsck", uri, option, "--json")
+    assert (ran.code, ran.documents) == (1, [{"removed": [lost], "named": [named]}])
 
 
 def test_a_repair_of_indexes(flights: Cli) -> None:

@@ -219,6 +219,7 @@ REPOSITORY: dict[str, Verb] = {
     "set_read_only": _read(lambda r: r.set_read_only(False)),
     "set_thresholds": _read(lambda r: r.set_thresholds(Thresholds(layers=5))),
     "repair_indexes": _read(lambda r: r.repair_indexes()),
+    "remove_damaged_layouts": _read(lambda r: r.remove_damaged_layouts()),
     "sweep": _read(lambda r: r.sweep()),
     "collect": _read(lambda r: r.collect()),
     "erase": Verb(lambda r: r.erase(["w"], why="a request", shared=True), changes=True),

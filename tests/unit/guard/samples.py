@@ -236,6 +236,7 @@ REPOSITORY: dict[str, Sample] = {
     "set_read_only": lambda r: r.set_read_only(True),
     "set_thresholds": lambda r: r.set_thresholds(Thresholds(layers=5)),
     "repair_indexes": lambda r: r.repair_indexes(),
+    "remove_damaged_layouts": lambda r: r.remove_damaged_layouts(),
     "sweep": lambda r: r.sweep(),
     "collect": lambda r: r.collect(inventory=_inventory()),
     "erase": lambda r: r.erase(["s"], why="a request", committer="eve"),
