@@ -18,8 +18,9 @@ of their rewrite, because they keep the dates of the commits that they replace. 
 from writing a commit to its swap.
 
 A commit is deleted after its descendants, and its layout before its header. So after a crash at any point, all
-ancestors of each stored commit are stored, which `mending` needs, and the header of each stored layout is stored, by
-which the next call finds it. For the same reason, the ancestors of commits that are kept are kept.
+ancestors of each stored commit are stored, and the header of each stored layout is stored, by which the next call finds
+it. For the same reason, commits with younger descendants are kept. If ancestors are missing nevertheless, nothing is
+deleted until a day after the log was rewritten without them, because it is unknown when it was rewritten before.
 """
 
 from __future__ import annotations

@@ -228,6 +228,8 @@ def test_a_crash_at_any_call_of_the_deletion_leaves_nothing_behind(world: World,
         copy = world.fork()
         killed(copy, call)
         seen = copy.graveler().repository("repo")
+        headers = stored(copy, seen)
+        assert headers.keys() >= {parent for commit in headers.values() for parent in commit.parents}
         told = list(seen.reflog())
         seen.trim_reflog(2)
         assert layouts(copy, seen) == stored(copy, seen).keys()
@@ -289,6 +291,19 @@ def test_a_log_without_an_ancestor_is_trimmed_to_what_is_left(
     world.clock.sleep(timedelta(hours=25).total_seconds())
     assert repo.trim_reflog(keep) == Trimmed(0, 5)
     assert list(repo.reflog()) == told
+
+
+def test_a_log_that_lost_the_time_of_its_rewrite_deletes_nothing(world: World, repo: Repository) -> None:
+    """Its former commits are old, but the log may have contained them until a moment ago."""
+    world.clock.sleep(timedelta(days=2).total_seconds())
+    repo.trim_reflog(2)
+    branch(world, repo, "later")
+    told = list(repo.reflog())
+    lose(world, repo, chain(world, repo)[0].parents[0])
+    assert repo.trim_reflog(2) == Trimmed(2, 0)
+    assert list(repo.reflog()) == told
+    world.clock.sleep(timedelta(hours=25).total_seconds())
+    assert repo.trim_reflog(2) == Trimmed(0, 8)
 
 
 @pytest.mark.parametrize("folder", ["headers", "layouts"])
