@@ -24,6 +24,7 @@ other runs from being delivered. It stays as it is, and the delivery raises its 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -32,6 +33,7 @@ from graveler_core.engine.protocol.hook_calls import call
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.engine.repositories.webhooks import hook_missing
 from graveler_core.errors import (
+    CorruptData,
     GravelerError,
     InvalidInput,
     Kind,
@@ -48,7 +50,6 @@ from graveler_core.model.hook_runs import HookRun, HookState
 from graveler_core.model.ids import BranchId, CommitId, Nonce, RepositoryId, TagId
 from graveler_core.model.references import uid_of
 from graveler_core.model.webhooks import HookEvent
-from graveler_core.objects.commits import StoredCommit
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
@@ -239,23 +240,43 @@ def _has_named(tag: Tag, commit: CommitId, moves: int) -> bool | None:
 
 def _is_head_or_below(stores: Stores, repo: RepositoryRecord, run: HookRun, branch: BranchRecord | None) -> bool | None:
     """Return what `_happened` returns for a commit or merge. The branch is `None` if it does not exist any more."""
-    try:
-        commit = commit_of(stores, repo, CommitId(run.request.commit_id))
-    except NotFound:  # no branch has ever reached it
-        return False
-    if branch is None:
-        return None
-    if _on_chain(stores, repo, branch.commit_id, commit):
+    commit = CommitId(run.request.commit_id)
+    generation, exists = _generation(stores, repo, run)
+    if branch is not None and generation is not None and _on_chain(stores, repo, branch.commit_id, commit, generation):
         return True
-    return False if branch.epoch == run.epoch else None
+    if not exists:  # no branch has ever reached it
+        return False
+    return False if branch is not None and branch.epoch == run.epoch else None
 
 
-def _on_chain(stores: Stores, repo: RepositoryRecord, head: CommitId, commit: StoredCommit) -> bool:
-    for known in first_parents(lambda commit_id: commit_of(stores, repo, commit_id), head):
-        if known.id == commit.id:
-            return True
-        if known.header.generation <= commit.header.generation:
-            return False
+def _generation(stores: Stores, repo: RepositoryRecord, run: HookRun) -> tuple[int | None, bool]:
+    """Return the generation of the commit of a run, and whether the commit exists.
+
+    A commit that was removed had one generation more than its parent. A collection may have removed both.
+    """
+    with suppress(NotFound):
+        return commit_of(stores, repo, CommitId(run.request.commit_id)).header.generation, True
+    for parent in run.request.parents[:1]:
+        with suppress(NotFound):
+            return commit_of(stores, repo, CommitId(parent)).header.generation + 1, False
+    return None, False
+
+
+def _on_chain(stores: Stores, repo: RepositoryRecord, head: CommitId, commit: CommitId, generation: int) -> bool:
+    """Return whether a commit of a generation is a head or among its first parents.
+
+    Raises:
+        CorruptData: A commit of the chain is missing.
+    """
+    try:
+        for known in first_parents(lambda commit_id: commit_of(stores, repo, commit_id), head):
+            if known.id == commit:
+                return True
+            if known.header.generation <= generation:
+                return False
+    except NotFound as e:
+        repositories.get(stores.kv, stores.clock, stores.ids, repo.id)  # nothing is damaged if it was deleted
+        raise CorruptData(e.message, kind=Kind.CorruptCommit, **e.details) from e
     return False
 
 

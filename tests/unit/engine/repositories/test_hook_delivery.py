@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from graveler_core.engine.repositories.hook_delivery import KEPT, HookDeliveries
-from graveler_core.errors import CorruptData, Unavailable
+from graveler_core.errors import CorruptData, Kind, Unavailable
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.gc.sweep import GRACE
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.hook_runs import HookState
 from graveler_core.model.ids import CommitId
+from graveler_core.model.operations import Put
 from graveler_core.model.past import MOST_MOVES
 from graveler_core.records import layout as keys
 from graveler_core.records.location import Location
@@ -25,7 +26,7 @@ from graveler_core.stores import Hooks
 from tests.unit.engine.dying import Act, commit, dying, hook, opened
 from tests.unit.engine.interposed import Crash, Interposed, unavailable
 from tests.unit.engine.protocol.test_hooks import POST, Receiver, dies, repository
-from tests.unit.engine.world import World
+from tests.unit.engine.world import World, entry
 from tests.unit.gc.lake import NOW, Lake
 
 DAY = timedelta(days=1)
@@ -73,6 +74,50 @@ def test_a_run_that_cannot_be_delivered_is_reported_after_the_others(receiver: R
         ("dev", HookState.PENDING),
         ("main", HookState.PASSED),
     ]
+
+
+@pytest.mark.parametrize("lost", ["main", "main~1", "main~2"])
+def test_a_run_below_a_commit_that_is_missing_stays(receiver: Receiver, lost: str) -> None:
+    """Also if the missing commit is its own: no collection removes what a branch leads to."""
+    world, repo = opened(receiver)
+    hook(repo, POST)
+    dying(world, commit)
+    for _ in range(2):
+        commit(repo)
+    receiver.told.clear()
+    missing = repo.commit(lost).id
+    where = keys.commit(repo._active(), missing)
+    world.kv.delete(where.partition, where.key)
+    world.clock.time += 2 * DAY
+    with pytest.raises(CorruptData, match=r"1 run of a hook could not be delivered, .* does not exist") as bad:
+        repository(world, receiver).deliver_hooks()
+    assert (bad.value.kind, bad.value.details["commit"]) == (Kind.CorruptCommit, missing)
+    assert [run.state for run in repo.hook_runs()][-1] is HookState.PENDING
+    assert not receiver.told
+
+
+@pytest.mark.parametrize("replays", [False, True])
+def test_a_run_whose_commit_was_removed_after_a_reset_did_not_happen(
+    tmp_path: Path, receiver: Receiver, replays: bool
+) -> None:
+    """A replay of several commits loses the parent of its last one, too."""
+    lake = Lake(tmp_path)
+    lake.collect(NOW)
+    repo = hook(repository(lake.world, receiver), "post-commit", "post-merge")
+    repo.create_branch("topic", "main")
+    for name in ("t1", "t2"):
+        repo.branch("topic").transact([Put(name, entry(1))], message=name)
+    commit(repo)
+    act: Act = (lambda repo: repo.merge("topic", into="main", replay=True)) if replays else commit
+    dying(lake.world, act, changes=False)
+    commit(repo)
+    repo.branch("main").hard_reset("main~1")
+    receiver.told.clear()
+    for _ in range(2):
+        lake.sleep(GRACE + DAY)
+        lake.collect()
+    assert repository(lake.world, receiver).deliver_hooks().withdrawn == 1
+    assert not receiver.told
 
 
 def test_a_damaged_record_of_a_run_is_reported_after_the_others(receiver: Receiver) -> None:
