@@ -151,6 +151,6 @@ class _Exchange(Thread):
 def _connection(parts: SplitResult, timeout: float) -> http.client.HTTPConnection:
     host, port = parts.hostname or "", parts.port
     if parts.scheme == "https":
-        context = ssl.create_default_context()
-        return http.client.HTTPSConnection(host, port or HTTPS_PORT, timeout=timeout, context=context)
-    return http.client.HTTPConnection(host, port or HTTP_PORT, timeout=timeout)
+        port, context = HTTPS_PORT if port is None else port, ssl.create_default_context()
+        return http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
+    return http.client.HTTPConnection(host, HTTP_PORT if port is None else port, timeout=timeout)

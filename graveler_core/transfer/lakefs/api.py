@@ -169,9 +169,9 @@ class LakefsApi:
     def _connection(self) -> http.client.HTTPConnection:
         host, port = self._parts.hostname or "", self._parts.port
         if self._parts.scheme == "https":
-            context = ssl.create_default_context()
-            return http.client.HTTPSConnection(host, port or HTTPS_PORT, timeout=TIMEOUT_SECONDS, context=context)
-        return http.client.HTTPConnection(host, port or HTTP_PORT, timeout=TIMEOUT_SECONDS)
+            port, context = HTTPS_PORT if port is None else port, ssl.create_default_context()
+            return http.client.HTTPSConnection(host, port, timeout=TIMEOUT_SECONDS, context=context)
+        return http.client.HTTPConnection(host, HTTP_PORT if port is None else port, timeout=TIMEOUT_SECONDS)
 
     def _authorization(self) -> str:
         pair = f"{unquote(self._parts.username or '')}:{unquote(self._parts.password or '')}"

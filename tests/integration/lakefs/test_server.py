@@ -177,9 +177,12 @@ def test_urls_that_are_none(world: World, graveler: Graveler, url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "port"), [("http://[::1]/r", 80), ("https://[::1]/r", 443), ("http://[::1]:8000/r", 8000)]
+    ("url", "port"),
+    [("http://[::1]/r", 80), ("https://[::1]/r", 443), ("http://[::1]:8000/r", 8000), ("https://[::1]:0/r", 0)],
 )
 def test_a_host_may_be_an_address_of_ipv6(monkeypatch: pytest.MonkeyPatch, url: str, port: int) -> None:
+    """Only an address without a port has the default port."""
+
     tried: list[tuple[str, int]] = []
 
     def refuse(address: tuple[str, int], *_: object) -> None:

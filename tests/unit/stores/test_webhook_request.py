@@ -146,9 +146,12 @@ def test_a_receiver_that_never_ends_its_answer_is_cut_off() -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "port"), [("http://[::1]/", 80), ("https://[::1]/", 443), ("http://[::1]:8000/", 8000)]
+    ("url", "port"),
+    [("http://[::1]/", 80), ("https://[::1]/", 443), ("http://[::1]:8000/", 8000), ("https://[::1]:0/", 0)],
 )
 def test_a_host_may_be_an_address_of_ipv6(monkeypatch: pytest.MonkeyPatch, url: str, port: int) -> None:
+    """Only an address without a port has the default port."""
+
     tried: list[tuple[str, int]] = []
 
     def refuse(address: tuple[str, int], *_: object) -> None:
