@@ -6,6 +6,7 @@ from datetime import timedelta
 from random import Random
 
 from graveler_core.facade.repository import Repository
+from graveler_core.gc.layout_removal import LayoutRemovals
 from tests.proofs.differential.model import Repo
 from tests.proofs.differential.world import World
 
@@ -24,6 +25,7 @@ def sound(w: World, repo: Repository, model: Repo, *, deep: bool) -> None:
     """Check a repository."""
     found = [*repo.fsck(deep=deep)]
     w.equal("damage", [finding for finding in found if finding.damage], [])
+    w.equal("removed layouts", repo.remove_damaged_layouts(), LayoutRemovals((), ()))
     reachable = frozenset().union(*map(model.ancestors, [b.head for b in model.branches.values()]))
     reachable = reachable.union(*map(model.ancestors, model.tags.values()))
     # Commits of the log of references are known to `fsck` alone.
