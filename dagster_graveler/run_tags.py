@@ -64,6 +64,32 @@ def read_commit_tag(repository: str, branch: str) -> str:
     return f"graveler/read_commit.{_shortened(f'{repository}.{branch}')}"
 
 
+def read_commit_mark(repository: str, branch: str, commit: str, run_id: str) -> dict[str, str]:
+    """Return the tag by which a run keeps the head of a published branch. It names the run that has read the head.
+
+    Args:
+        repository: Name of the repository.
+        branch: Name of the published branch.
+        commit: Id of the commit.
+        run_id: Id of the run.
+    """
+    return {read_commit_tag(repository, branch): f"{commit}@{run_id}"}
+
+
+def marked_read_commit(tags: Mapping[str, str], repository: str, branch: str) -> tuple[str, str]:
+    """Return the commit that the tags of a run name for a published branch, and the id of the run that has read it.
+
+    Both are "" without the tag. The id is "" if the user has given the commit.
+
+    Args:
+        tags: The tags.
+        repository: Name of the repository.
+        branch: Name of the published branch.
+    """
+    commit, _, run_id = tags.get(read_commit_tag(repository, branch), "").partition("@")
+    return commit, run_id
+
+
 def _mark_key(repository: str) -> str:
     return f"{BRANCH_TAG}.{_shortened(repository)}"
 

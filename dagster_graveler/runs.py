@@ -13,11 +13,15 @@ RANGE_START_TAG = "dagster/asset_partition_range_start"
 RANGE_END_TAG = "dagster/asset_partition_range_end"
 MESSAGE_TAG = "graveler/message"
 """Run tag with the commit message."""
+_FAILED_ASSETS_TAG = "dagster/is_asset_resume_retry"
+"""Tag of Dagster for re-executions of the failed assets, which have no list of steps."""
 
 
 def is_resumption(run: dg.DagsterRun) -> bool:
-    """Return true if a run repeats some steps of another run."""
-    return bool(run.parent_run_id) and run.step_keys_to_execute is not None
+    """Return true if a run repeats some steps of another run, or the assets that failed in it."""
+    return bool(run.parent_run_id) and (
+        run.step_keys_to_execute is not None or run.tags.get(_FAILED_ASSETS_TAG) == "true"
+    )
 
 
 def origin_run(instance: dg.DagsterInstance, run: dg.DagsterRun) -> dg.DagsterRun | None:

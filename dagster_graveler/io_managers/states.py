@@ -8,7 +8,8 @@ import dagster as dg
 
 from dagster_graveler.data_version import published_commit
 from dagster_graveler.resources.graveler_branch import GravelerBranch
-from dagster_graveler.run_tags import read_commit_tag
+from dagster_graveler.run_tags import marked_read_commit, read_commit_mark
+from dagster_graveler.runs import is_resumption
 
 if TYPE_CHECKING:
     from graveler_core.facade.snapshot import Snapshot
@@ -51,12 +52,17 @@ def _head_of_run(context: dg.InputContext, branch: GravelerBranch) -> str:
     Dagster cannot write a tag on condition that there is none. If several steps are the first to read at the same
     moment, and something is published at this moment, each may get another head. A run that has the tag from its
     start excludes this.
+
+    Dagster copies the tag into re-executions. One of all steps reads the current head, and the others that of the run
+    which they continue.
     """
-    run_id, tag = branch.run_id, read_commit_tag(branch.repository, branch.into)
+    run_id, repository = branch.run_id, branch.repository
     run = context.instance.get_run_by_id(run_id) if run_id is not None else None
-    if run is not None and (known := run.tags.get(tag)):
-        return known
+    if run is not None:
+        known, read_by = marked_read_commit(run.tags, repository, branch.into)
+        if known and (read_by in ("", run.run_id) or is_resumption(run)):
+            return known
     commit = str(branch.open_repository().at(f"{branch.into}@").commit_id)
     if run is not None:
-        context.instance.add_run_tags(run.run_id, {tag: commit})
+        context.instance.add_run_tags(run.run_id, read_commit_mark(repository, branch.into, commit, run.run_id))
     return commit

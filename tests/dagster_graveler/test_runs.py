@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 import pytest
+from dagster._core.storage.tags import ASSET_RESUME_RETRY_TAG
 
 from dagster_graveler.runs import origin_run_id, partition_label
 
@@ -17,13 +18,19 @@ def instance() -> Iterator[dg.DagsterInstance]:
         yield instance
 
 
-def record(instance: dg.DagsterInstance, parent: str | None = None, steps: list[str] | None = None) -> dg.DagsterRun:
+def record(
+    instance: dg.DagsterInstance,
+    parent: str | None = None,
+    steps: list[str] | None = None,
+    tags: dict[str, str] | None = None,
+) -> dg.DagsterRun:
     run = dg.DagsterRun(
         job_name="idle",
         run_id=str(uuid.uuid4()),
         parent_run_id=parent,
         root_run_id=parent,
         step_keys_to_execute=steps,
+        tags=tags or {},
     )
     return instance.add_run(run)
 
@@ -39,6 +46,12 @@ def test_a_resumed_run_belongs_to_the_first_however_often_resumed(instance: dg.D
     third = record(instance, second.run_id, ["nothing"])
     assert origin_run_id(instance, second) == first.run_id
     assert origin_run_id(instance, third) == first.run_id
+
+
+def test_a_re_execution_of_the_failed_assets_belongs_to_the_first(instance: dg.DagsterInstance) -> None:
+    first = record(instance)
+    second = record(instance, first.run_id, tags={ASSET_RESUME_RETRY_TAG: "true"})
+    assert origin_run_id(instance, second) == first.run_id
 
 
 def test_a_re_execution_of_everything_is_its_own_origin(instance: dg.DagsterInstance) -> None:

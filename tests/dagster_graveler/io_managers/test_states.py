@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from dagster_graveler.data_version import DATA_VERSION_TAG
+from dagster_graveler.io_managers import states
 from dagster_graveler.io_managers.graveler import GravelerIOManager
 from dagster_graveler.resources.graveler_branch import GravelerBranch
 from dagster_graveler.testing import EphemeralLake
@@ -19,6 +20,7 @@ from tests.dagster_graveler.io_managers.values import letters
 
 KEY = dg.AssetKey(["area", "letters"])
 SPEC = dg.AssetSpec(KEY)
+TAG = "graveler/read_commit.lake.main"
 
 
 def publish(lake: EphemeralLake, number: int) -> str:
@@ -108,13 +110,32 @@ def test_all_steps_of_a_run_read_one_head(graveler_lake: EphemeralLake) -> None:
     assert [table["n"].to_pylist() for table in seen] == [[1], [1]]
     run = graveler_lake.instance.get_run_by_id(result.run_id)
     assert run is not None
-    assert run.tags["graveler/read_commit.lake.main"] == head
+    assert run.tags[TAG] == f"{head}@{run.run_id}"
+
+
+@pytest.mark.parametrize("by", ["user", "run"])
+@pytest.mark.parametrize("steps", ["all", "one"])
+def test_a_reexecution_of_all_steps_reads_the_current_head(
+    graveler_lake: EphemeralLake, monkeypatch: pytest.MonkeyPatch, steps: str, by: str
+) -> None:
+    """Dagster copies the tags of the first run. A commit that the user has given stays."""
+    first = publish(graveler_lake, 1)
+    assert read(graveler_lake, tags={TAG: first} if by == "user" else {})[0] == 1
+    (run,) = (run for run in graveler_lake.instance.get_runs() if TAG in run.tags)
+    second = publish(graveler_lake, 2)
+    monkeypatch.setattr(states, "is_resumption", lambda run: steps == "one")
+    keeps = by == "user" or steps == "one"
+    assert read(graveler_lake, tags=dict(run.tags))[0] == (1 if keeps else 2)
+    (again,) = (
+        found for found in graveler_lake.instance.get_runs() if TAG in found.tags and found.run_id != run.run_id
+    )
+    assert again.tags[TAG] == (run.tags[TAG] if keeps else f"{second}@{again.run_id}")
 
 
 def test_a_run_can_be_started_with_the_commit_that_it_reads(graveler_lake: EphemeralLake) -> None:
     first = publish(graveler_lake, 1)
     publish(graveler_lake, 2)
-    assert read(graveler_lake, tags={"graveler/read_commit.lake.main": first})[0] == 1
+    assert read(graveler_lake, tags={TAG: first})[0] == 1
 
 
 def test_each_published_branch_of_a_run_has_a_head_of_its_own(graveler_lake: EphemeralLake) -> None:
