@@ -24,7 +24,7 @@ from graveler_core.model.entry import Entry
 
 SMALL_BYTES: Final = 1 << 20
 """Size up to which content is read before the answer begins."""
-_RANGE: Final = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
+_RANGE: Final = re.compile(r"bytes=([0-9]*)-([0-9]*)")
 _TAG: Final = re.compile(r"[!#-~]+")
 _INLINE_TYPES: Final = ("text/plain", "text/csv", "application/json", "image/png", "image/jpeg", "image/gif")
 """Content types that a browser may show. It saves content of other types, so that it never runs as a page."""
@@ -128,12 +128,20 @@ def content_range(header: str | None, size: int) -> tuple[int, int] | None:
         return None
     begin, end = found.groups()
     if not begin:
-        first, last = max(0, size - int(end)), size - 1
+        first, last = max(0, size - _position(end)), size - 1
     else:
-        first, last = int(begin), min(int(end), size - 1) if end else size - 1
+        first, last = _position(begin), min(_position(end), size - 1) if end else size - 1
     if first >= size or first > last:
         raise UnsatisfiableRange
     return first, last
+
+
+def _position(digits: str) -> int:
+    """Return a position in a content. One with more digits than that of any content counts as one after the end.
+
+    Some clients, such as the AWS SDK for Java, give the greatest 64-bit number for the end.
+    """
+    return int(digits.lstrip("0")[:19] or "0")
 
 
 def _last_after_end(chunks: Iterator[bytes]) -> Iterator[bytes]:
