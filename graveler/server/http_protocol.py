@@ -7,11 +7,13 @@ size.
 
 from __future__ import annotations
 
+import logging
 from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from graveler.server.api.errors import RETRY_AFTER_SECONDS, refusal
+from graveler_core.telemetry.events import tell
 
 MAX_HEAD_BYTES: Final = 64 << 10
 """Maximum size of the head of a request that arrives in several parts."""
@@ -50,5 +52,7 @@ class HttpProtocol(HttpToolsProtocol):
         self._in_head = False
         count = max(len(self.connections), len(self.tasks))  # tasks of clients that have gone go on
         full = self._max_connections is not None and count >= self._max_connections
+        if full:  # the access log and the metrics do not have such a request
+            tell("connections", logging.WARNING, "too many connections", connections=count)
         self.app = _TOO_MANY if full else self._application
         super().on_headers_complete()

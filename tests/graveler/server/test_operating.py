@@ -156,15 +156,21 @@ def test_requests_and_uploads_beyond_the_limits_are_told_to_wait(limited: Runnin
     assert http.send("GET", "/healthcheck")[0] == 204  # it belongs to nobody
 
 
-def test_requests_beyond_the_connections_are_told_to_wait(tmp_path: Path) -> None:
+def test_requests_beyond_the_connections_are_told_to_wait_and_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     with running_server(f"sqlite:///{tmp_path / 'meta.db'}", tmp_path.as_uri(), max_connections=2) as running:
         http = Http(Place(running, lambda: ""))
         address = urlsplit(running.url)
         assert http.send("GET", "/healthcheck")[0] == 204
+        assert [record for record in caplog.records if record.name == "graveler.connections"] == []
         with socket.create_connection((str(address.hostname), address.port or 0)):
             status, said, headers = http.send("GET", "/healthcheck")
             assert (status, headers["retry-after"], headers["connection"]) == (503, "1", "close")
             assert "too many connections" in json.loads(said)["message"]
+            assert "too many connections" in [
+                record.getMessage() for record in caplog.records if record.name == "graveler.connections"
+            ]
         eventually = (http.send("GET", "/healthcheck")[0] for _ in range(100))
         assert 204 in eventually
 
