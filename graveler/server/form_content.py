@@ -14,6 +14,8 @@ from python_multipart.multipart import parse_options_header
 from graveler_core.errors import InvalidInput
 
 _NAME: Final = b"content"
+_MAX_HEADER_BYTES: Final = 16 << 10
+"""Maximum size of the headers of a part. Older versions of the parser have no limit of their own."""
 
 
 class FormContent:
@@ -26,18 +28,19 @@ class FormContent:
             boundary: Line between the parts.
 
         Raises:
-            InvalidInput: The boundary is too long.
+            InvalidInput: The parser refuses the boundary as too long.
         """
         self._collected: list[bytes] = []
         self._field = self._value = b""
         self._headers: dict[bytes, bytes] = {}
+        self._header_bytes = 0
         self._type: bytes | None = None
         self._wanted = self._found = self._complete = False
         with _refusing():
             self._parser = MultipartParser(
                 boundary,
                 {
-                    "on_part_begin": self._headers.clear,
+                    "on_part_begin": self._begin_headers,
                     "on_header_field": self._add_field,
                     "on_header_value": self._add_value,
                     "on_header_end": self._end_header,
@@ -76,11 +79,22 @@ class FormContent:
         with _refusing():
             self._parser.write(piece)
 
+    def _begin_headers(self) -> None:
+        self._headers.clear()
+        self._header_bytes = 0
+
     def _add_field(self, data: bytes, start: int, end: int) -> None:
+        self._count(end - start)
         self._field += data[start:end]
 
     def _add_value(self, data: bytes, start: int, end: int) -> None:
+        self._count(end - start)
         self._value += data[start:end]
+
+    def _count(self, size: int) -> None:
+        self._header_bytes += size
+        if self._header_bytes > _MAX_HEADER_BYTES:
+            raise InvalidInput(f"body: the headers of a part must have at most {_MAX_HEADER_BYTES:,} bytes")
 
     def _end_header(self) -> None:
         self._headers[self._field.lower()] = self._value
