@@ -9,15 +9,13 @@ from __future__ import annotations
 import hashlib
 import hmac
 import http.client
-import ssl
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import replace
-from http.client import HTTP_PORT, HTTPS_PORT
 from socket import SHUT_RDWR, socket
 from threading import Thread
 from typing import Final
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
@@ -25,6 +23,7 @@ from graveler_core.errors import InvalidInput
 from graveler_core.model.hook_runs import MAX_HOOK_TEXT
 from graveler_core.model.webhooks import Webhook
 from graveler_core.stores.hooks import HookAnswer
+from graveler_core.stores.http_connections import http_connection
 from graveler_core.telemetry.secrets import without_secrets
 from graveler_core.version import __version__
 
@@ -137,7 +136,7 @@ class _Exchange(Thread):
     def _exchanged(self) -> HookAnswer | None:
         parts = urlsplit(self._hook.url)
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        with closing(_connection(parts, self._hook.timeout_seconds)) as connection:
+        with closing(http_connection(parts, self._hook.timeout_seconds)) as connection:
             connection.connect()
             self._sock = connection.sock
             if self._expired:  # checked after `_sock` is set, which the caller reads after it has set `_expired`
@@ -146,11 +145,3 @@ class _Exchange(Thread):
             answer = connection.getresponse()
             text = answer.read(_MOST).decode(errors="replace")
             return HookAnswer(answer.status, text, accepted=answer.status // 100 == 2)
-
-
-def _connection(parts: SplitResult, timeout: float) -> http.client.HTTPConnection:
-    host, port = parts.hostname or "", parts.port
-    if parts.scheme == "https":
-        port, context = HTTPS_PORT if port is None else port, ssl.create_default_context()
-        return http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
-    return http.client.HTTPConnection(host, HTTP_PORT if port is None else port, timeout=timeout)

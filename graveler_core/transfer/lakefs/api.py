@@ -8,15 +8,14 @@ from __future__ import annotations
 import base64
 import http.client
 import json
-import ssl
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from http.client import HTTP_PORT, HTTPS_PORT
 from typing import Any, Final
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from graveler_core.errors import InvalidInput, Kind, NotFound, Unavailable
+from graveler_core.stores.http_connections import http_connection
 from graveler_core.telemetry.secrets import without_password
 from graveler_core.transfer.lakefs.references import RefsManifest, parse_manifest
 
@@ -58,7 +57,7 @@ class LakefsApi:
         self.shown = without_password(url)
         try:
             self._parts = urlsplit(url)
-            self._connection()
+            http_connection(self._parts, TIMEOUT_SECONDS)
             valid = self._parts.scheme in ("http", "https") and bool(self._parts.hostname)
             name = self._parts.path.strip("/")
         except (ValueError, http.client.InvalidURL):  # their texts may quote a part of the password
@@ -152,7 +151,7 @@ class LakefsApi:
         raise Unavailable(f"{self.shown}: {verb} {path}: status {status}: {said}", kind=Kind.StoreUnreachable)
 
     def _exchange(self, verb: str, path: str, query: Mapping[str, str] | None = None) -> tuple[int, bytes]:
-        connection = self._connection()
+        connection = http_connection(self._parts, TIMEOUT_SECONDS)
         try:
             where = self._root + path + (f"?{urlencode(query)}" if query else "")
             connection.request(verb, where, headers={"Authorization": self._authorization(), "Content-Length": "0"})
@@ -165,13 +164,6 @@ class LakefsApi:
             raise Unavailable(f"{self.shown}: cannot be reached: {e}", kind=Kind.StoreUnreachable) from e
         finally:
             connection.close()
-
-    def _connection(self) -> http.client.HTTPConnection:
-        host, port = self._parts.hostname or "", self._parts.port
-        if self._parts.scheme == "https":
-            port, context = HTTPS_PORT if port is None else port, ssl.create_default_context()
-            return http.client.HTTPSConnection(host, port, timeout=TIMEOUT_SECONDS, context=context)
-        return http.client.HTTPConnection(host, HTTP_PORT if port is None else port, timeout=TIMEOUT_SECONDS)
 
     def _authorization(self) -> str:
         pair = f"{unquote(self._parts.username or '')}:{unquote(self._parts.password or '')}"
