@@ -121,13 +121,13 @@ class BranchRecord(Record):
     """True if the branch was made the default branch. See `engine.references.repository_settings`."""
 
     def compaction_began_within(self, time: timedelta, now: datetime) -> bool:
-        """Return `True` if a compaction began less than some time before `now`.
+        """Return `True` if a compaction began less than some time before `now`, or after it.
 
-        A start after `now` was written by a process whose clock is ahead. It does not count, because it could delay
-        compactions for as long as the clocks differ.
+        A start after `now` was written by a process whose clock is ahead. A start that is later still does not count,
+        so a wrong clock delays compactions by less than twice the time.
         """
         begun = self.compaction_start_time
-        return begun is not None and timedelta(0) <= now - begun < time
+        return begun is not None and abs(now - begun) < time
 
     def _html_row(self) -> dict[str, object]:
         """Return what a listing in a notebook shows of the branch, by name."""
