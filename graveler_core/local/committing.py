@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from graveler_core.errors import GravelerError, InvalidInput, Kind, NoChanges, NotFound
+from graveler_core.errors import Conflict, GravelerError, InvalidInput, Kind, NoChanges, NotFound
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.history import CommitRecord
@@ -56,8 +56,9 @@ def commit(
         progress: Function that is called with numbers of bytes.
 
     Raises:
-        Conflict: Both sides changed some files, or a file was changed during the commit (`LocalConflict`). Or another
-            call changed one of the paths at the same moment: repeat the call.
+        Conflict: Both sides changed some files, a file was changed during the commit, or the branch has a path that the
+            directory has left out (`LocalConflict`). Or another call changed one of the paths at the same moment:
+            repeat the call.
         NoChanges: There are no local changes.
         InvalidInput: The directory follows no branch.
         DirtyBranch: Changes of the same paths are staged on the branch.
@@ -67,6 +68,7 @@ def commit(
         found, remote, compared = workspace.look()
         if compared.conflicts:
             raise conflicting(root, compared)
+        _refuse_hidden(root, remote, compared.local)
         files = workspace.files_with(found, compared.agreed)
         if not compared.local:
             workspace.save(files=files)
@@ -105,6 +107,19 @@ def _branch(workspace: Workspace) -> Branch:
             "to it; graveler local checkout lets it follow a branch"
         ) from e
     return branch
+
+
+def _refuse_hidden(root: Path, remote: Remote, changes: Mapping[str, LocalChange]) -> None:
+    """Refuse to replace entries that pulls have left out, because the directory never had their content."""
+    hidden = {left_out.path: left_out.reason for left_out in remote.skipped if left_out.path in changes}
+    if hidden:
+        path, reason = next(iter(hidden.items()))
+        raise Conflict(
+            f"directory {str(root)!r}: {path!r} is new here, but the branch has it, too, and pulls have left it out: "
+            f"{reason}; move it out of the directory, commit, pull, and compare it with the file of the branch",
+            kind=Kind.LocalConflict,
+            paths=sorted(hidden),
+        )
 
 
 def _operations(

@@ -99,6 +99,24 @@ def test_a_file_that_is_a_directory_too(lake: Graveler, repo: Repository, work: 
     assert files(work) == START | {"d": "file"}
 
 
+def test_a_new_file_that_the_branch_has_but_pulls_left_out(lake: Graveler, repo: Repository, work: Path) -> None:
+    remotely(repo, {"raw/a/x": "theirs"})
+    pull(lake, work)
+    (work / "a").unlink()
+    (work / "a").mkdir()
+    (work / "a/x").write_text("mine")
+    with pytest.raises(Conflict, match="'a/x' is new here, but the branch has it, too") as refused:
+        commit(lake, work, WORDS)
+    assert refused.value.details["paths"] == ["a/x"]
+    assert committed(repo) == START | {"a/x": "theirs"}
+    (work / "a/x").unlink()
+    commit(lake, work, WORDS)
+    pull(lake, work)
+    (work / "a/x").write_text("mine")
+    commit(lake, work, WORDS)
+    assert committed(repo) == {"b": "2", "s/c": "3", "a/x": "mine"}
+
+
 def test_a_new_file_where_the_repository_has_a_directory(lake: Graveler, repo: Repository, work: Path) -> None:
     remotely(repo, {"raw/d/e": "below", "raw/f": "file"})
     (work / "d").write_text("file")
