@@ -30,7 +30,10 @@ class OneSeed(RandomIds):
 
 
 class Engines:
-    """Two repositories: `alone`, and `spark`, whose work is cut into pieces."""
+    """Two repositories: `alone`, and `spark`, whose work is cut into pieces.
+
+    The workers use the connection, and this process too, unless it has a URL of its own for the same store.
+    """
 
     def __init__(
         self,
@@ -39,12 +42,15 @@ class Engines:
         rows_per_piece: int = 10_000,
         threshold: int = 20_000,
         connection: Connection | None = None,
+        *,
+        url: str | None = None,
     ) -> None:
         connection = connection or Connection(f"sqlite:///{root}/meta.db?durability=process")
         self.report = Report()
         cluster = SparkCluster(spark, connection, rows_per_piece, threshold, self.report)
         stores = replace(
-            opening.open_stores(connection.url, storage_options=connection.storage_options or None), ids=OneSeed()
+            opening.open_stores(url or connection.url, storage_options=connection.storage_options or None),
+            ids=OneSeed(),
         )
         self.alone = Graveler(stores).create_repository("alone", (root / "alone").as_uri())
         self.spark = Graveler(replace(stores, cluster=cluster)).create_repository("spark", (root / "spark").as_uri())

@@ -47,7 +47,7 @@ def test_flows_on_postgresql(
     monkeypatch.setattr(spreading, "FIRST", 500)
     application = uuid4().hex
     connection = Connection(f"{postgresql_url}&application_name={application}")
-    engines = Engines(spark, tmp_path, 6_000, 8_000, connection)
+    engines = Engines(spark, tmp_path, 6_000, 8_000, connection, url=postgresql_url)
     uri = inventory(tmp_path / "inventory", ROWS)
 
     def told() -> None:
@@ -84,7 +84,7 @@ def test_flows_on_postgresql(
     assert found[0].total > ROWS
     assert [finding for finding in engines.spark.fsck(deep=True) if finding.damage] == []
     engines.stores.close()
-    left = sessions(postgresql_url, application)
+    left = sessions(postgresql_url, application)  # those of the workers only
     cluster = SparkCluster(spark, connection)
     workers = {process for process, _ in cluster.map(toy_work.head_of_main, ["spark"] * 6)}
     assert os.getpid() not in workers
