@@ -34,7 +34,7 @@ class EventKind(StrEnum):
     CREATED = "created"
     DELETED = "deleted"
     ASSIGNED = "assigned"
-    """Set to a commit by a hard reset."""
+    """Set by a hard reset of a branch, an assignment of a tag, or a change of the settings or the retention rules."""
     MOVED = "moved"
     """Moved by a commit, merge, transaction or replay. Only the newest moves are known, and they are never logged."""
 
