@@ -3,8 +3,8 @@
 obstore is not used here. According to traces of version 0.12, its local store does not sync its writes, follows
 symbolic links out of the directory, lists in no order, and leaves a file behind when an object is copied onto itself.
 
-To write an object, the bytes are written to a file under `.graveler-tmp/`, synced, and given their name by `link`,
-which fails if the name is taken. Then the directory is synced. A crash leaves at worst an unlisted temporary file. With
+A write stores the bytes in a file under `.graveler-tmp/`, syncs the file, and links it to the object's name. The link
+fails if the name is taken. Then the directory is synced. A crash leaves at worst an unlisted temporary file. With
 `durable`, an object survives a power failure after any call of `create` or `upload` for it has returned. Every name
 below the namespace is opened relative to its directory without following symbolic links, so no link leads out of the
 namespace, even if names are replaced concurrently. The file system must support hard links.

@@ -40,7 +40,7 @@ _NAMES = {
 }
 _LEFT = {
     "waiting": "that can be restored",
-    "late": "that a process may still write to (until ten minutes after the deletion; --alone: no process does)",
+    "late": "that a process may still write to (until ten minutes after the deletion; if no process does, use --alone)",
     "contested": "that another cleaner works on",
 }
 

@@ -1,7 +1,7 @@
 """Decide the effect of a merge on its destination, and find the conflicts. Never writes.
 
-The source's changes since the merge base are iterated by key, lazily, and looked up in the destination. Content that
-source and base share is not read, nor changes that only the destination made.
+The source's changes since the merge base are read lazily, in order of their keys, and looked up in the destination.
+Content that source and base share is not read. Changes that only the destination made are not read either.
 
     changed in source only                  take the source's
     changed in destination only             nothing to do
@@ -84,7 +84,7 @@ class MergeInputs:
     source: Index
     destination: Index
     changed: Sequence[bytes] | None = None
-    """Sorted keys outside of which base and source are equal, if known."""
+    """Sorted keys at which base and source may differ, if known. At all other keys they are equal."""
 
 
 def three_way(  # noqa: PLR0913 - the key interval as `scan` takes it
@@ -96,7 +96,8 @@ def three_way(  # noqa: PLR0913 - the key interval as `scan` takes it
     start: bytes = b"",
     end: bytes | None = None,
 ) -> Iterator[MergeDecision]:
-    """Yield the decisions by key interval, at keys with `prefix` and `start` ≤ key < `end`. Memory: that of a diff.
+    """Yield the decisions by key interval, at keys with `prefix` and `start` ≤ key < `end`. Use as much memory as a
+    diff.
 
     If conflicts are possible, a caller must see all decisions before it writes: iterate twice, or use `verdict`.
 

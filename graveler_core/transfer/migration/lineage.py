@@ -15,7 +15,8 @@ def ordered(parents: Parents, known: Collection[str], broken: Callable[[str, str
     Args:
         parents: Parents of each commit that is not broken.
         known: Ids of all commits, including broken ones. Descendants of broken commits are left out.
-        broken: Called for each other commit without a place in the order, with the reason. It is left out.
+        broken: Called with the id and the reason for each other commit that has no place in the order. The commit is
+            left out.
     """
     waits = {id: len(set(named)) for id, named in parents.items()}
     children = _children(parents, parents)
@@ -40,7 +41,13 @@ def ordered(parents: Parents, known: Collection[str], broken: Callable[[str, str
 
 
 def _in_circles(parents: Parents, left: Collection[str]) -> set[str]:
-    """Return the commits without a place in the order that do not descend from a broken commit or a missing parent."""
+    """Return the commits in circles and their descendants, without those that descend from a broken commit or a missing
+    parent.
+
+    Args:
+        parents: Parents of each commit that is not broken.
+        left: Commits without a place in the order.
+    """
     children = _children(parents, left)
     reached = {id for id in left if any(parent not in parents for parent in parents[id])}
     waiting = list(reached)
