@@ -23,7 +23,7 @@ _PARTS: dict[str, Part] = {
 
 
 def collect(stores: Stores, plan: DiagnosticsPlan | None = None) -> Iterator[Section]:
-    """Yield the documents of an archive, one at a time, reading only. Source: seed 000, `pkg/diagnostics`.
+    """Yield the documents of an archive, one at a time. Never writes. Source: seed 000, `pkg/diagnostics`.
 
     Raises:
         InvalidInput: The budget is not positive.

@@ -117,7 +117,7 @@ class _Exchange(Thread):
         answer, self._expired = self._answer, True
         if answer is None and self._sock is not None:
             with suppress(OSError):
-                # The method of an SSL socket would first end the encryption, of a request that may still be written.
+                # `SSLSocket.shutdown` would first end the encryption, although a request may still be written.
                 socket.shutdown(self._sock, SHUT_RDWR)
         return answer
 

@@ -1,4 +1,4 @@
-"""Commits of an export, in any order in the files, and read by id afterwards.
+"""Commits of an export. The files contain them in any order; afterwards they are read by id.
 
 The files of Nessie list the newest commits first, and a commit can be written only after its parents. The messages are
 therefore copied to a temporary file on the local disk. Memory holds about 600 bytes for each commit.
@@ -82,7 +82,7 @@ class ExportedCommits:
         """Return the ids of all commits, parents before children.
 
         Raises:
-            BrokenValueError: A direct parent is missing, or commits are their own ancestors.
+            BrokenValueError: A first parent is missing, or commits are their own ancestors.
         """
 
         def broken(id: str, why: str) -> None:
@@ -96,7 +96,7 @@ class ExportedCommits:
         return [EMPTY_ID, *found] if self.needs_first else found
 
     def has(self, id: str) -> bool:
-        """Return true if a branch or tag can have this commit."""
+        """Return true if a branch or tag can name this commit."""
         return id in self.places or (id == EMPTY_ID and self.needs_first)
 
     def read(self, id: str) -> NessieCommit:
