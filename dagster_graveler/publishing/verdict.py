@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _FOREIGN_SHOWN = 5
 _AFTER_SLASH = "0"
-"""Next character after the slash: every path of a table is less than the path of the table and this character."""
+"""Next character after the slash. Every path in a table is less than the table's path followed by this character."""
 
 
 class Outcome(StrEnum):

@@ -53,7 +53,7 @@ def metadata_of(request: S3Request) -> dict[str, str]:
         raise S3Refusal(400, "MetadataTooLarge", f"x-amz-meta-…: must have at most {MAX_METADATA_BYTES:,} bytes")
     for name in _KEPT_HEADERS:
         value = request.header(name.lower()) or ""
-        if name == "Content-Encoding":  # aws-chunked is a form of the transfer
+        if name == "Content-Encoding":  # aws-chunked describes the transfer, not the content
             parts = (part.strip() for part in value.split(","))
             value = ", ".join(part for part in parts if part and part.lower() != "aws-chunked")
         if value:
@@ -64,7 +64,7 @@ def metadata_of(request: S3Request) -> dict[str, str]:
 def headers_of(entry: Entry) -> dict[str, str]:
     """Return the headers that describe an entry.
 
-    A browser may show content of users at the address of the server, so it must not run as a page of the server.
+    A browser may show content of users at the address of the server. The headers prevent scripts in the content.
     """
     found = {
         "etag": f'"{etag_of(entry)}"',
