@@ -96,10 +96,10 @@ def three_way(  # noqa: PLR0913 - the key interval as `scan` takes it
     start: bytes = b"",
     end: bytes | None = None,
 ) -> Iterator[MergeDecision]:
-    """Yield the decisions by key interval, at keys with `prefix` and `start` ≤ key < `end`. Use as much memory as a
-    diff.
+    """Yield the decisions by key interval, at keys with `prefix` and `start` ≤ key < `end`.
 
-    If conflicts are possible, a caller must see all decisions before it writes: iterate twice, or use `verdict`.
+    This needs as much memory as a diff. If conflicts are possible, a caller must see all decisions before it writes:
+    iterate twice, or use `verdict`.
 
     Raises:
         CorruptData: An object of an index that had to be read is missing or damaged.

@@ -41,8 +41,9 @@ def ordered(parents: Parents, known: Collection[str], broken: Callable[[str, str
 
 
 def _in_circles(parents: Parents, left: Collection[str]) -> set[str]:
-    """Return the commits in circles and their descendants, without those that descend from a broken commit or a missing
-    parent.
+    """Return the commits in circles, and the descendants of these commits.
+
+    Commits that descend from a broken commit or a missing parent are left out.
 
     Args:
         parents: Parents of each commit that is not broken.
