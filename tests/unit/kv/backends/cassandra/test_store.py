@@ -168,6 +168,7 @@ def test_writers_of_a_partition_do_not_disturb_each_other(cassandra_url: str) ->
 
 
 def test_a_writer_does_not_wait_for_ever(cassandra_url: str) -> None:
+    open_cassandra(cassandra_url).close()  # creates the table, which may take longer than the time limit below
     with closing(open_cassandra(f"{cassandra_url}&timeout=1")) as store:
         place = (parse_url(cassandra_url).shown, b"p")
         with QUEUES.turn(place, 1), pytest.raises(SlowDown, match="other writers"):
