@@ -151,8 +151,18 @@ def _page(call: S3Call, query: ListingQuery) -> ListedPage:
 def _refs(repo: Repository, query: ListingQuery) -> Iterable[tuple[str, None]]:
     """Return the refs that a prefix without a slash asks for."""
     after = query.after.partition("/")[0]
-    names = ref_names(repo, query.prefix)
+    names = _in_order_of_keys(ref_names(repo, query.prefix))
     return ((f"{name}/", None) for name in names if not after or _is_after(f"{name}/", query.after, after))
+
+
+def _in_order_of_keys(names: Iterable[str]) -> Iterator[str]:
+    """Yield sorted names in the order of the keys `<name>/`: the key of `main-2` is before that of `main`."""
+    held: list[str] = []  # each begins with the one before it, and then has a character that is less than the slash
+    for name in names:
+        while held and not (name.startswith(held[-1]) and name[len(held[-1])] < "/"):
+            yield held.pop()
+        held.append(name)
+    yield from reversed(held)
 
 
 def _entries(at: ReadableRef, query: ListingQuery) -> Iterable[tuple[str, Entry | None]]:

@@ -1,0 +1,59 @@
+"""Requests to the gateway that few clients send, signed by hand where boto3 cannot send them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from botocore.auth import S3SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+
+from graveler_core.facade.repository import Repository
+from tests.graveler.server.conftest import Place
+from tests.graveler.server.s3.clients import boto_clients
+
+pytestmark = pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+
+
+@pytest.fixture
+def client(place: Place) -> Iterator[Any]:
+    with boto_clients(place) as clients:
+        yield clients.open()
+
+
+@pytest.fixture
+def repo(place: Place) -> Repository:
+    return place.server.graveler.repository(place.repository())
+
+
+def sent(place: Place, method: str, path: str, body: bytes = b"", **headers: str) -> tuple[int, bytes, dict[str, str]]:
+    """Send a signed request. Underscores in the names of headers stand for hyphens."""
+    admin, url = place.server.admin, place.server.url
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    request = AWSRequest(method, url + path, given, body)
+    credentials = Credentials(str(admin.access_key_id), admin.secret.get_secret_value())
+    S3SigV4Auth(credentials, "s3", "us-east-1").add_auth(request)
+    address = urlsplit(url)
+    connection = HTTPConnection(address.hostname or "", address.port, timeout=30)
+    try:
+        connection.request(method, path, body, dict(request.headers.items()))
+        response = connection.getresponse()
+        return response.status, response.read(), {name.lower(): value for name, value in response.getheaders()}
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("name", ["list_objects_v2", "list_objects"])
+def test_pages_hold_every_ref_in_the_order_of_keys(client: Any, repo: Repository, name: str) -> None:
+    refs = ("main-x", "main-x-1", "main.1", "mainx", "main_2", "a", "a-")
+    for ref in refs:
+        repo.create_branch(ref, "main")
+    repo.create_tag("main-", "main")
+    for size in (1, 100):
+        pages = client.get_paginator(name).paginate(Bucket=repo.id, PaginationConfig={"PageSize": size})
+        found = [each["Prefix"] for page in pages for each in page["CommonPrefixes"]]
+        assert found == sorted(f"{ref}/" for ref in ("main", "main-", *refs))
