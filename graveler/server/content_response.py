@@ -14,6 +14,7 @@ from typing import Final
 
 from starlette.responses import Response
 
+from graveler.server.api.errors import refusal
 from graveler.server.content_stream import ContentStream
 from graveler.server.entity_tags import names_tag, range_of
 from graveler.server.header_values import header_value
@@ -39,11 +40,14 @@ def content_response(content: ContentFile, headers: Mapping[str, str], *, withou
 
     Args:
         content: The content.
-        headers: Headers of the request, with names in lower case. Only `range`, `if-range` and `if-none-match` are
-            used.
+        headers: Headers of the request, with names in lower case. Only `range`, `if-range`, `if-match` and
+            `if-none-match` are used.
         without_body: Answer with the headers only.
     """
     tag = etag(content.entry)
+    match = headers.get("if-match")
+    if match is not None and not names_tag(match, tag, strong=True):
+        return refusal(412, "the content is not the one that If-Match names")
     if names_tag(headers.get("if-none-match", ""), tag):
         return Response(status_code=304, headers={"etag": tag})
     found = {**_headers(content.entry), "etag": tag, "accept-ranges": "bytes"}

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from typing import Final
+
+_MEMBER: Final = re.compile(r'(W/)?(?:"([^"]*)"|([^\s,"]+))')
+"""One tag of a list: perhaps weak, with or without quotes."""
 
 
-def names_tag(header: str, tag: str) -> bool:
+def names_tag(header: str, tag: str, *, strong: bool = False) -> bool:
     """Return true if a header `If-Match` or `If-None-Match` names an ETag, in its list or by `*`.
 
-    Weak tags, and tags without quotes, count too.
+    Tags without quotes count too.
 
     Args:
         header: Value of the header.
         tag: The ETag, in quotes.
+        strong: Ignore weak tags, as `If-Match` demands.
     """
-    tags = [each.strip().removeprefix("W/").strip('"') for each in header.split(",")]
-    return "*" in tags or tag.strip('"') in tags
+    for weak, quoted, bare in _MEMBER.findall(header):
+        if bare == "*" or ((quoted or bare) == tag.strip('"') and not (weak and strong)):
+            return True
+    return False
 
 
 def range_of(header: Callable[[str], str | None], tag: str) -> str | None:

@@ -12,6 +12,7 @@ from starlette.responses import RedirectResponse
 from starlette.responses import Response as HttpResponse
 
 from graveler.server.api.call import Call, answer, no_content
+from graveler.server.api.conditions import refused_condition
 from graveler.server.api.errors import PATH_EXISTS, message_of, refusal, status_of
 from graveler.server.api.object_records import (
     ApiObject,
@@ -94,8 +95,9 @@ def upload_object(call: Call) -> HttpResponse:
     path = call.query.required("path")
     condition = call.headers.get("if-none-match") or None
     opened = call.open_branch()
-    if condition not in (None, "*"):
-        return refusal(501, f"If-None-Match {condition!r}: an upload can only have the condition *")
+    refused = refused_condition(call.headers, "an upload")
+    if refused is not None:
+        return refused
     branch = opened.branch
     if condition is not None and _exists(branch, path):
         return refusal(412, PATH_EXISTS)
@@ -118,6 +120,8 @@ def upload_object(call: Call) -> HttpResponse:
 
 def delete_object(call: Call) -> HttpResponse:
     """Remove a path. A path that does not exist is no error."""
+    if call.headers.get("if-match"):
+        return refusal(501, "If-Match: a deletion cannot have a condition")
     call.open_branch().branch.remove(call.query.required("path"))
     return no_content()
 

@@ -14,6 +14,7 @@ from dataclasses import replace
 from starlette.responses import Response as HttpResponse
 
 from graveler.server.api.call import Call, answer, no_content
+from graveler.server.api.conditions import refused_condition
 from graveler.server.api.errors import PATH_EXISTS, refusal
 from graveler.server.api.object_records import PartCopy, PartsAssembly, PartsUpload, PartUrl, StagedLocation
 from graveler.server.api.objects import DEFAULT_CONTENT_TYPE, PRESIGNED_SECONDS, object_record
@@ -76,8 +77,9 @@ def complete_presigned_upload(call: Call) -> HttpResponse:
     """Make one object of the parts that the body names, and stage an entry for it."""
     wanted: PartsAssembly = call.body
     condition = call.headers.get("if-none-match") or None
-    if condition not in (None, "*"):
-        return refusal(501, f"If-None-Match {condition!r}: an upload can only have the condition *")
+    refused = refused_condition(call.headers, "an upload")
+    if refused is not None:
+        return refused
     branch, path, id = _upload(call, wanted)
     etags = [(part.part_number, part.etag.strip('" ')) for part in wanted.parts]
     copied = {(part.number, part.checksum) for part in branch.uploaded_parts(path, id)}

@@ -15,7 +15,7 @@ from typing import Final
 from starlette.responses import Response as HttpResponse
 
 from graveler.server.api.call import Call, answer
-from graveler.server.api.errors import refusal
+from graveler.server.api.conditions import refused_condition
 from graveler.server.api.object_records import ObjectLink, ObjectStaging, StagingLocation
 from graveler.server.api.objects import DEFAULT_CONTENT_TYPE, PRESIGNED_SECONDS, object_record
 from graveler_core.errors import InvalidInput
@@ -44,8 +44,9 @@ def link_physical_address(call: Call) -> HttpResponse:
     repo, path = call.graveler.repository(call.repository), call.query.required("path")
     branch = repo.branch(call.branch)
     condition = call.headers.get("if-none-match") or None
-    if condition not in (None, "*"):
-        return refusal(501, f"If-None-Match {condition!r}: a link can only have the condition *")
+    refused = refused_condition(call.headers, "a link")
+    if refused is not None:
+        return refused
     address, kind = _address(repo, wanted.staging.physical_address)
     entry = Entry(
         address=address,

@@ -22,7 +22,7 @@ def failed_read(request: S3Request, entry: Entry, prefix: str = "") -> int | Non
     """
     match, none_match = request.header(f"{prefix}if-match"), request.header(f"{prefix}if-none-match")
     if match is not None:
-        if not _matches(match, entry):
+        if not _matches(match, entry, strong=True):
             return 412
     elif _older(request.header(f"{prefix}if-unmodified-since"), entry):
         return 412
@@ -61,8 +61,19 @@ def require_write(request: S3Request, current: Entry | None) -> None:
         raise precondition_failed()
     if match is not None and current is None:
         raise S3Refusal(404, "NoSuchKey", "If-Match: the key does not exist")
-    if match is not None and current is not None and not _matches(match, current):
+    if match is not None and current is not None and not _matches(match, current, strong=True):
         raise precondition_failed()
+
+
+def refuse_condition_of_deletion(request: S3Request) -> None:
+    """Refuse a deletion with a condition, because the engine has no such deletion.
+
+    Raises:
+        S3Refusal: The request has a condition.
+    """
+    for name in ("if-match", "x-amz-if-match-last-modified-time", "x-amz-if-match-size"):
+        if request.header(name):
+            raise not_implemented(f"{name} of a deletion")
 
 
 def precondition_failed() -> S3Refusal:
@@ -70,8 +81,8 @@ def precondition_failed() -> S3Refusal:
     return S3Refusal(412, "PreconditionFailed", "at least one of the conditions of the request does not hold")
 
 
-def _matches(header: str, entry: Entry) -> bool:
-    return names_tag(header, f'"{etag_of(entry)}"')
+def _matches(header: str, entry: Entry, *, strong: bool = False) -> bool:
+    return names_tag(header, f'"{etag_of(entry)}"', strong=strong)
 
 
 def _older(header: str | None, entry: Entry) -> bool:

@@ -15,7 +15,13 @@ from graveler.server.content_response import UnsatisfiableRange, body_response, 
 from graveler.server.entity_tags import range_of
 from graveler.server.kept_md5 import metadata_with_etag, with_etag
 from graveler.server.s3.call import S3Call, empty_response, repository_of, xml_response
-from graveler.server.s3.conditions import failed_read, is_conditional_write, precondition_failed, require_write
+from graveler.server.s3.conditions import (
+    failed_read,
+    is_conditional_write,
+    precondition_failed,
+    refuse_condition_of_deletion,
+    require_write,
+)
 from graveler.server.s3.object_metadata import (
     DEFAULT_CONTENT_TYPE,
     etag_of,
@@ -115,6 +121,7 @@ def copy_object(call: S3Call) -> Response:
 
 def delete_object(call: S3Call) -> Response:
     """Remove a key. A key that does not exist is no error."""
+    refuse_condition_of_deletion(call.request)
     remove(call, call.key)
     return empty_response(204)
 

@@ -216,7 +216,12 @@ def test_heads_and_conditions(place: Place, http: Http) -> None:
         status, _, found = http.send("GET", path, headers={"If-None-Match": condition.format(headers["etag"])})
         assert (status, found["etag"]) == (304, headers["etag"]), condition
     assert http.send("GET", path, headers={"If-None-Match": '"other"'})[0] == 200
+    for condition, wanted in (("{}", 200), ("*", 200), ('"other", {}', 200), ("W/{}", 412), ('"*"', 412)):
+        status, body, _ = http.send("GET", path, headers={"If-Match": condition.format(headers["etag"])})
+        assert (status, b"message" in body) == (wanted, wanted == 412), condition
     upload = f"/repositories/{name}/branches/main/objects?path=page.html"
+    for method, condition in (("POST", headers["etag"]), ("DELETE", '"other"'), ("POST", '"other"')):
+        assert http.send(method, upload, b"y", {"If-Match": condition})[0] == 501
     assert http.send("POST", upload, b"y", {"If-None-Match": "*"})[0] == 412
     assert http.send("POST", upload, b"y", {"If-None-Match": '"abc"'})[0] == 501
 

@@ -57,3 +57,33 @@ def test_pages_hold_every_ref_in_the_order_of_keys(client: Any, repo: Repository
         pages = client.get_paginator(name).paginate(Bucket=repo.id, PaginationConfig={"PageSize": size})
         found = [each["Prefix"] for page in pages for each in page["CommonPrefixes"]]
         assert found == sorted(f"{ref}/" for ref in ("main", "main-", *refs))
+
+
+def code(body: bytes) -> str:
+    return body.decode().partition("<Code>")[2].partition("<")[0]
+
+
+def test_if_match_compares_strong_tags(place: Place, client: Any, repo: Repository) -> None:
+    etag = client.put_object(Bucket=repo.id, Key="main/a", Body=b"x")["ETag"]
+    path = f"/{repo.id}/main/a"
+    for condition, wanted in ((f"W/{etag}", 412), ('"*"', 412), (f'"o,ther", {etag}', 200), ("*", 200)):
+        for method in ("GET", "HEAD", "PUT"):
+            assert sent(place, method, path, b"x", If_Match=condition)[0] == wanted, (method, condition)
+    for condition, wanted in ((f"W/{etag}", 304), ('"*"', 200), (f'"o,ther", {etag}', 304)):
+        assert sent(place, "GET", path, If_None_Match=condition)[0] == wanted, condition
+
+
+def test_a_deletion_with_a_condition_or_of_a_version_removes_nothing(
+    place: Place, client: Any, repo: Repository
+) -> None:
+    client.put_object(Bucket=repo.id, Key="main/a", Body=b"x")
+    status, body, _ = sent(place, "DELETE", f"/{repo.id}/main/a", If_Match='"other"')
+    assert (status, code(body)) == (501, "NotImplemented")
+    for condition in ({"ETag": '"other"'}, {"VersionId": "7"}, {"Size": 7}):
+        wanted = {"Objects": [{"Key": "main/a", **condition}, {"Key": "main/b"}]}
+        found = client.delete_objects(Bucket=repo.id, Delete=wanted)
+        assert [(each["Key"], each["Code"]) for each in found["Errors"]] == [("main/a", "NotImplemented")]
+        assert [each["Key"] for each in found["Deleted"]] == ["main/b"]
+    assert repo.branch("main").read("a") == b"x"
+    client.delete_objects(Bucket=repo.id, Delete={"Objects": [{"Key": "main/a", "VersionId": "null"}]})
+    assert not [*repo.branch("main").list()]
