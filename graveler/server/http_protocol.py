@@ -10,19 +10,25 @@ from __future__ import annotations
 import logging
 from typing import Any, Final
 
+from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from graveler.server.api.errors import RETRY_AFTER_SECONDS, refusal
+from graveler.server.observing import facts_of
 from graveler_core.telemetry.events import tell
 
 MAX_HEAD_BYTES: Final = 64 << 10
 """Maximum size of the head of a request that arrives in several parts."""
-_TOO_MANY: Final[Any] = refusal(
-    503,
-    "the server has too many connections; try again",
-    **{"retry-after": str(RETRY_AFTER_SECONDS), "connection": "close"},
-)
-"""Application that answers requests beyond the maximum number of connections."""
+
+
+async def _too_many(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request beyond the maximum number of connections."""
+    headers = {
+        "retry-after": str(RETRY_AFTER_SECONDS),
+        "connection": "close",
+        "x-request-id": facts_of(scope).id,
+    }
+    await refusal(503, "the server has too many connections; try again", **headers)(scope, receive, send)
 
 
 class HttpProtocol(HttpToolsProtocol):
@@ -53,6 +59,8 @@ class HttpProtocol(HttpToolsProtocol):
         count = max(len(self.connections), len(self.tasks))  # tasks of clients that have gone go on
         full = self._max_connections is not None and count >= self._max_connections
         if full:  # the access log and the metrics do not have such a request
-            tell("connections", logging.WARNING, "too many connections", connections=count)
-        self.app = _TOO_MANY if full else self._application
+            scope: Any = self.scope
+            id = facts_of(scope).id
+            tell("connections", logging.WARNING, "too many connections", connections=count, request_id=id)
+        self.app = _too_many if full else self._application
         super().on_headers_complete()

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from graveler.server.api.errors import refusal
+from graveler.server.observing import facts_of
 
 
 class KnownHosts:
@@ -34,7 +35,7 @@ class KnownHosts:
             host = host_name(dict(scope["headers"]).get(b"host", b"").decode("latin-1"))
             if not self._knows(host):
                 message = f"host {host[:100]!r}: is no name of this server, which serves its own machine only"
-                await refusal(421, message)(scope, receive, send)
+                await refusal(421, message, **{"x-request-id": facts_of(scope).id})(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 

@@ -107,7 +107,7 @@ class ObservedApplication:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
         elif scope["path"] == METRICS_PATH and scope["method"] == "GET":
-            await _send_metrics(self._metrics.shown(), send)
+            await _send_metrics(self._metrics.shown(), facts_of(scope).id, send)
         else:
             await self._observed(scope, receive, send)
 
@@ -152,7 +152,8 @@ class _Answer:
         await self._send(message)
 
 
-async def _send_metrics(body: bytes, send: Send) -> None:
-    headers = [(b"content-type", METRICS_TYPE.encode()), (b"content-length", str(len(body)).encode())]
+async def _send_metrics(body: bytes, id: str, send: Send) -> None:
+    shown = {"content-type": METRICS_TYPE, "content-length": str(len(body)), "x-request-id": id}
+    headers = [(name.encode(), value.encode()) for name, value in shown.items()]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": body})

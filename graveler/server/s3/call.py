@@ -131,9 +131,17 @@ def empty_response(status: int = 200, headers: Mapping[str, str] | None = None) 
     return Response(status_code=status, headers=dict(headers or {}))
 
 
-def refusal_response(refusal: S3Refusal, request: S3Request, bucket: str, key: str) -> Response:
-    """Answer with an error. The answer to HEAD has no body."""
-    headers = {"retry-after": "1"} if refusal.status == 503 else {}
+def refusal_response(refusal: S3Refusal, request: S3Request, bucket: str, key: str, id: str) -> Response:
+    """Answer with an error. The answer to HEAD has no body.
+
+    Args:
+        refusal: The error.
+        request: The request.
+        bucket: Its bucket, or "".
+        key: Its key, or "".
+        id: Id of the request.
+    """
+    headers = refusal.headers | ({"retry-after": "1"} if refusal.status == 503 else {})
     if request.method == "HEAD":
         return Response(status_code=refusal.status, headers=headers)
     content = [
@@ -142,6 +150,7 @@ def refusal_response(refusal: S3Refusal, request: S3Request, bucket: str, key: s
         ("Key", key),
         ("BucketName", bucket),
         ("Resource", quote(request.path, safe="/")),
+        ("RequestId", id),
     ]
     body = document("Error", [(name, value) for name, value in content if value], namespace=False)
     return Response(body, status_code=refusal.status, headers=headers, media_type="application/xml")

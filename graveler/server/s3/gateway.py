@@ -9,7 +9,6 @@ On an S3 domain, `<bucket>.<domain>` names the bucket. With any other host, the 
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -78,7 +77,7 @@ class S3Gateway:
         response = await run_in_thread(self._answer, request, stream)
         if not (_has_none(request, body) or await run_in_thread(_received, request, body, stream)):
             response.headers["connection"] = "close"  # what follows on the connection would be the rest of the body
-        response.headers["x-amz-request-id"] = uuid.uuid4().hex.upper()
+        response.headers["x-amz-request-id"] = response.headers["x-request-id"] = facts_of(scope).id
         response.headers["x-content-type-options"] = "nosniff"
         try:
             await response(scope, receive, send)
@@ -127,9 +126,9 @@ class S3Gateway:
             with self._limits.uploading() if operation in UPLOADS else nullcontext():
                 return operation(call)
         except S3Refusal as refusal:
-            return refusal_response(refusal, request, bucket, key)
+            return refusal_response(refusal, request, bucket, key, facts_of(scope).id)
         except GravelerError as error:
-            return refusal_response(refusal_of(error), request, bucket, key)
+            return refusal_response(refusal_of(error), request, bucket, key, facts_of(scope).id)
 
     def _resource(self, request: S3Request) -> tuple[str, str]:
         """Return the bucket and the key of a request."""

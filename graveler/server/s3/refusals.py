@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from graveler_core.errors import (
@@ -23,18 +24,20 @@ from graveler_core.errors import (
 class S3Refusal(Exception):
     """A request that the gateway refuses, as an error of S3."""
 
-    def __init__(self, status: int, code: str, message: str) -> None:
+    def __init__(self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> None:
         """Create a refusal.
 
         Args:
             status: HTTP status.
             code: Code of S3, which clients compare.
             message: One sentence for a person.
+            headers: Headers of the answer.
         """
         super().__init__(message)
         self.status = status
         self.code = code
         self.message = message
+        self.headers = dict(headers or {})
 
 
 _BY_KIND: Final[dict[Kind, tuple[int, str]]] = {

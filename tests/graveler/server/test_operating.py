@@ -168,8 +168,10 @@ def test_requests_beyond_the_connections_are_told_to_wait_and_logged(
             status, said, headers = http.send("GET", "/healthcheck")
             assert (status, headers["retry-after"], headers["connection"]) == (503, "1", "close")
             assert "too many connections" in json.loads(said)["message"]
-            assert "too many connections" in [
-                record.getMessage() for record in caplog.records if record.name == "graveler.connections"
+            assert (headers["x-request-id"], "too many connections") in [
+                (id_of(record), record.getMessage())
+                for record in caplog.records
+                if record.name == "graveler.connections"
             ]
         eventually = (http.send("GET", "/healthcheck")[0] for _ in range(100))
         assert 204 in eventually

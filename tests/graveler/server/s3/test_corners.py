@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+import threading
+import urllib.request
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from typing import Any
@@ -87,3 +90,16 @@ def test_a_deletion_with_a_condition_or_of_a_version_removes_nothing(
     assert repo.branch("main").read("a") == b"x"
     client.delete_objects(Bucket=repo.id, Delete={"Objects": [{"Key": "main/a", "VersionId": "null"}]})
     assert not [*repo.branch("main").list()]
+
+
+def test_every_answer_has_the_id_of_the_log(place: Place, repo: Repository, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "graveler.request")
+    for path, wanted in ((f"/{repo.id}/main/none", 404), (f"/{repo.id}", 200)):
+        status, body, headers = sent(place, "GET", path)
+        id = headers["x-request-id"]
+        assert (status, headers["x-amz-request-id"]) == (wanted, id)
+        assert (f"<RequestId>{id}</RequestId>" in body.decode()) == (wanted == 404)
+        while id not in {record.__dict__.get("request_id") for record in caplog.records}:
+            threading.Event().wait(0.01)  # the event comes after the answer
+    with urllib.request.urlopen(f"{place.server.url}/metrics") as response:
+        assert response.headers["x-request-id"]
