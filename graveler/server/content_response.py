@@ -54,7 +54,8 @@ def content_response(content: ContentFile, headers: Mapping[str, str], *, withou
     try:
         part = content_range(range_of(headers.get, tag), content.size)
     except UnsatisfiableRange:
-        return Response(status_code=416, headers={"content-range": f"bytes */{content.size}"})
+        message = "the range begins behind the end of the object, or is not one range"
+        return refusal(416, message, **{"content-range": f"bytes */{content.size}"})
     return body_response(content, part, found, without_body=without_body)
 
 

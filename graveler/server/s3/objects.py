@@ -217,7 +217,10 @@ def _read(call: S3Call, *, with_body: bool) -> Response:
         part = content_range(range_of(request.header, headers["etag"]), content.size)
     except UnsatisfiableRange as e:
         raise S3Refusal(
-            416, "InvalidRange", "the range begins behind the end of the object, or is not one range"
+            416,
+            "InvalidRange",
+            "the range begins behind the end of the object, or is not one range",
+            {"content-range": f"bytes */{content.size}"},
         ) from e
     checksum = sha256_header(request, content.entry) if part is None else {}
     headers.update(checksum)

@@ -202,6 +202,9 @@ def test_ranges(place: Place, http: Http, range: str, answer: tuple[int, bytes, 
     found, body, headers = http.send(
         "GET", f"/repositories/{name}/refs/main/objects?path=ten", headers={"Range": range}
     )
+    if found == 416:
+        assert "the range begins behind the end" in json.loads(body)["message"]
+        body = b""
     assert (found, body, headers.get("content-range")) == answer
 
 
