@@ -25,6 +25,14 @@ def header_value(text: str) -> str:
     return " ".join(f"=?utf-8?q?{word}?=" for word in words)
 
 
+def header_text(value: str) -> str:
+    """Return the text of a header that was read as Latin-1: clients send UTF-8, too."""
+    try:
+        return value.encode("latin-1").decode()
+    except UnicodeError:
+        return value
+
+
 def _coded(character: str) -> str:
     """Return a character of a word in the encoding Q."""
     if character == " ":

@@ -23,6 +23,7 @@ from graveler.server.api.object_records import (
     StorageClass,
 )
 from graveler.server.content_response import content_response
+from graveler.server.header_values import header_text
 from graveler.server.kept_md5 import metadata_with_etag, shown_checksum, shown_metadata
 from graveler.server.overlapped_hashing import UploadHashing
 from graveler_core.errors import GravelerError, Kind, NotFound, PredicateFailed
@@ -211,9 +212,9 @@ def _metadata(headers: Mapping[str, str]) -> dict[str, str]:
     found = {}
     for name, value in headers.items():
         if name.startswith(_USER_METADATA):
-            found[name.removeprefix(_USER_METADATA)] = value
+            found[name.removeprefix(_USER_METADATA)] = header_text(value)
         elif name.startswith(_INTERNAL_METADATA):
-            found[_RESERVED + name.removeprefix(_INTERNAL_METADATA)] = value
+            found[_RESERVED + name.removeprefix(_INTERNAL_METADATA)] = header_text(value)
     return found
 
 

@@ -15,7 +15,7 @@ from email.header import decode_header, make_header
 from email.utils import format_datetime
 from typing import Final
 
-from graveler.server.header_values import header_value
+from graveler.server.header_values import header_text, header_value
 from graveler.server.kept_md5 import kept_etag, with_etag
 from graveler.server.s3.refusals import S3Refusal
 from graveler.server.s3.request import S3Request
@@ -114,10 +114,7 @@ def for_copy(source: Entry, replaced: Mapping[str, str] | None, content_type: st
 
 def _read(value: str) -> str:
     """Return the text of a header: UTF-8, or words encoded as RFC 2047 says."""
-    try:
-        text = value.encode("latin-1").decode()
-    except UnicodeDecodeError:
-        text = value
+    text = header_text(value)
     if "=?" in text:
         try:
             return str(make_header(decode_header(text)))

@@ -227,6 +227,15 @@ def test_heads_and_conditions(place: Place, http: Http) -> None:
         assert http.send(method, upload, b"y", {"If-Match": condition})[0] == 501
     assert http.send("POST", upload, b"y", {"If-None-Match": "*"})[0] == 412
     assert http.send("POST", upload, b"y", {"If-None-Match": '"abc"'})[0] == 501
+    assert http.send("GET", path)[1] == b"<b>x</b>"
+
+
+def test_metadata_of_an_upload_are_utf_8(place: Place, http: Http) -> None:
+    name = place.repository()
+    upload = f"/repositories/{name}/branches/main/objects?path=a"
+    for sent in ("Köln".encode().decode("latin-1"), "Köln"):  # as Go and as Python send it
+        status, body, _ = http.send("POST", upload, b"x", {"X-Lakefs-Meta-Town": sent})
+        assert (status, json.loads(body)["metadata"]) == (201, {"town": "Köln"})
 
 
 def test_a_download_is_resumed_only_in_the_same_version(place: Place, http: Http) -> None:
