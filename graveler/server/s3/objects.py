@@ -178,11 +178,12 @@ def source_bucket(call: S3Call) -> str:
 
 
 def _source(call: S3Call) -> tuple[str, str, str]:
+    # As in lakeFS and S3, a plus sign is a space here, unlike in a path.
     given, _, query = (call.request.header("x-amz-copy-source") or "").partition("?")
     if query not in ("", "versionId=null"):  # the only version of an object without versions
         raise not_implemented(f"x-amz-copy-source with {query[:80]!r}")
     try:
-        text = unquote_to_bytes(given).decode()
+        text = unquote_to_bytes(given.encode("latin-1").replace(b"+", b" ")).decode()
     except UnicodeDecodeError as e:
         raise invalid_argument("x-amz-copy-source: must be UTF-8 text") from e
     bucket, _, key = text.removeprefix("/").partition("/")

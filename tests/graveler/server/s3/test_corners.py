@@ -92,6 +92,15 @@ def test_a_deletion_with_a_condition_or_of_a_version_removes_nothing(
     assert not [*repo.branch("main").list()]
 
 
+def test_a_plus_sign_in_the_source_of_a_copy_is_a_space(place: Place, repo: Repository) -> None:
+    repo.branch("main").put_many({"a b": b"space", "a+b": b"plus", "ö": b"umlaut"})
+    sources = {"a+b": b"space", "a%2Bb": b"plus", "a%20b": b"space", "%C3%B6": b"umlaut"}
+    for source, content in sources.items():
+        given = f"/{repo.id}/main/{source}"
+        assert sent(place, "PUT", f"/{repo.id}/main/copy", x_amz_copy_source=given)[0] == 200, source
+        assert repo.branch("main").read("copy") == content, source
+
+
 def test_every_answer_has_the_id_of_the_log(place: Place, repo: Repository, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "graveler.request")
     for path, wanted in ((f"/{repo.id}/main/none", 404), (f"/{repo.id}", 200)):
