@@ -33,13 +33,14 @@ _CHUNKED: Final = (*_CHUNKED_SIGNED, "STREAMING-UNSIGNED-PAYLOAD-TRAILER")
 class UploadBody:
     """Body of one upload. Iterate over it once; its MD5 is known at the end."""
 
-    def __init__(self, request: S3Request, signatures: ChunkSignatures | None) -> None:
+    def __init__(self, request: S3Request, signatures: ChunkSignatures | None, *, checksums: bool = True) -> None:
         """Prepare the body of a request.
 
         Args:
             request: The request.
             signatures: Signatures of the chunks, to verify those of a body that has them; `None` on a server without
                 access control, which verifies no signatures.
+            checksums: Compare the body with the headers `x-amz-checksum-…`.
 
         Raises:
             S3Refusal: A header about the body is not valid.
@@ -61,7 +62,7 @@ class UploadBody:
             raise invalid_argument(f"x-amz-content-sha256 {payload[:80]!r}: is not supported")
         elif payload != UNSIGNED_PAYLOAD:
             self._expect_digest(payload)
-        self._expect_headers()
+        self._expect_headers(given=checksums)
         found = (*(checksum for _, _, checksum in self._expected), *(checksum for _, checksum in self._in_trailer))
         self._hashing = UploadHashing([checksum for checksum in found if checksum is not self._sha256])
         if self._length is not None and self._length > MAX_UPLOAD_BYTES:
@@ -111,15 +112,15 @@ class UploadBody:
             raise invalid_argument(f"x-amz-content-sha256 {payload[:80]!r}: must be a SHA-256 in hex or a known word")
         self._expected.append(("x-amz-content-sha256", base64.b64encode(digest).decode(), self._shared_sha256()))
 
-    def _expect_headers(self) -> None:
+    def _expect_headers(self, *, given: bool) -> None:
         for name, _ in self._request.headers:
-            if name.startswith(checksums.PREFIX) and name not in checksums.NO_VALUES:
+            if given and name.startswith(checksums.PREFIX) and name not in checksums.NO_VALUES:
                 self._expected.append((name, self._request.header(name) or "", self._running(name)))
         for name, value, checksum in self._expected:
             checksums.decoded(name, value, len(checksum.digest()))
-        given = self._request.header("content-md5")
-        if given is not None:
-            checksums.decoded("Content-MD5", given, 16)
+        md5 = self._request.header("content-md5")
+        if md5 is not None:
+            checksums.decoded("Content-MD5", md5, 16)
 
     def _running(self, name: str) -> RunningChecksum:
         return self._shared_sha256() if name == checksums.SHA256 else checksums.running(name)

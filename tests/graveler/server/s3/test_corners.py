@@ -14,6 +14,7 @@ import pytest
 from botocore.auth import S3SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
+from botocore.exceptions import ClientError
 
 from graveler_core.facade.repository import Repository
 from tests.graveler.server.conftest import Place
@@ -99,6 +100,23 @@ def test_a_plus_sign_in_the_source_of_a_copy_is_a_space(place: Place, repo: Repo
         given = f"/{repo.id}/main/{source}"
         assert sent(place, "PUT", f"/{repo.id}/main/copy", x_amz_copy_source=given)[0] == 200, source
         assert repo.branch("main").read("copy") == content, source
+
+
+def test_the_checksum_at_the_end_of_an_upload_in_parts_is_not_that_of_the_document(
+    client: Any, repo: Repository
+) -> None:
+    names = {"Bucket": repo.id, "Key": "main/a"}
+
+    def complete(**options: Any) -> Any:
+        upload = {**names, "UploadId": client.create_multipart_upload(**names)["UploadId"]}
+        part = {"PartNumber": 1, "ETag": client.upload_part(**upload, PartNumber=1, Body=b"0123456789")["ETag"]}
+        return client.complete_multipart_upload(**upload, MultipartUpload={"Parts": [part]}, **options)
+
+    complete(ChecksumCRC32="phTnxg==", ChecksumType="FULL_OBJECT", MpuObjectSize=10)
+    complete(ChecksumCRC32="AAAAAA==-1", ChecksumType="COMPOSITE")
+    assert repo.branch("main").read("a") == b"0123456789"
+    with pytest.raises(ClientError, match="have 10 bytes"):
+        complete(MpuObjectSize=11)
 
 
 def test_every_answer_has_the_id_of_the_log(place: Place, repo: Repository, caplog: pytest.LogCaptureFixture) -> None:
