@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import islice
 from typing import Final
@@ -14,6 +14,7 @@ from graveler.server.content_response import UnsatisfiableRange, content_range
 from graveler.server.kept_md5 import etag_of_parts, with_etag
 from graveler.server.s3.call import S3Call, empty_response, xml_response
 from graveler.server.s3.conditions import failed_read, is_conditional_write, precondition_failed, require_write
+from graveler.server.s3.listing import ListingQuery
 from graveler.server.s3.object_metadata import (
     DEFAULT_CONTENT_TYPE,
     etag_of,
@@ -138,30 +139,55 @@ def list_parts(call: S3Call) -> Response:
 
 
 def list_uploads(call: S3Call) -> Response:
-    """List the uploads of a bucket that have not ended."""
+    """List the uploads of a bucket that have not ended.
+
+    With a delimiter, a common prefix stands for those whose keys begin with it.
+    """
     request = call.request
     most = request.number("max-uploads", MAX_LISTED, most=MAX_LISTED)
-    prefix, key_marker = request.parameter("prefix") or "", request.parameter("key-marker") or ""
+    query = ListingQuery.of(request, request.parameter("key-marker") or "")
     id_marker = request.parameter("upload-id-marker") or ""
     listed = sorted(
         (f"{each.branch}/{each.path}", each.id, each.creation_date) for each in call.repository.multipart_uploads()
     )
-    rest = (each for each in listed if each[0].startswith(prefix) and _follows(each, key_marker, id_marker))
+    rest = _grouped((each for each in listed if _follows(each, query.after, id_marker)), query)
     shown = list(islice(rest, most))
     content: list[tuple[str, Content]] = [
         ("Bucket", call.bucket),
-        ("KeyMarker", key_marker),
+        ("KeyMarker", query.shown(query.after)),
         ("UploadIdMarker", id_marker),
-        ("Prefix", prefix),
-        ("NextKeyMarker", shown[-1][0] if shown else ""),
+        ("Prefix", query.shown(query.prefix)),
+        *([("Delimiter", query.shown(query.delimiter))] if query.delimiter else []),
+        *([("EncodingType", "url")] if query.encoded else []),
+        ("NextKeyMarker", query.shown(shown[-1][0]) if shown else ""),
         ("NextUploadIdMarker", shown[-1][1] if shown else ""),
         ("MaxUploads", most),
         ("IsTruncated", bool(shown) and next(rest, None) is not None),
     ]
     for key, id, begun in shown:
-        upload = [("Key", key), ("UploadId", id), ("StorageClass", "STANDARD"), ("Initiated", time_of_document(begun))]
-        content.append(("Upload", upload))
+        if begun is None:
+            content.append(("CommonPrefixes", [("Prefix", query.shown(key))]))
+            continue
+        fields = [("Key", query.shown(key)), ("UploadId", id), ("StorageClass", "STANDARD")]
+        content.append(("Upload", [*fields, ("Initiated", time_of_document(begun))]))
     return xml_response("ListMultipartUploadsResult", content)
+
+
+def _grouped(
+    uploads: Iterable[tuple[str, str, datetime]], query: ListingQuery
+) -> Iterator[tuple[str, str, datetime | None]]:
+    """Yield the uploads with the prefix of a query, and each common prefix once, without an id and a time."""
+    last = query.after
+    for key, id, begun in uploads:
+        if not key.startswith(query.prefix):
+            continue
+        if query.delimiter and query.delimiter in key[len(query.prefix) :]:
+            common = query.prefix + key[len(query.prefix) :].partition(query.delimiter)[0] + query.delimiter
+            if not last.startswith(common):
+                yield common, "", None
+            last = common
+        else:
+            yield key, id, begun
 
 
 def _follows(upload: tuple[str, str, datetime], key: str, id: str) -> bool:

@@ -130,3 +130,17 @@ def test_every_answer_has_the_id_of_the_log(place: Place, repo: Repository, capl
             threading.Event().wait(0.01)  # the event comes after the answer
     with urllib.request.urlopen(f"{place.server.url}/metrics") as response:
         assert response.headers["x-request-id"]
+
+
+def test_uploads_are_listed_with_a_delimiter(client: Any, repo: Repository) -> None:
+    for key in ("main/a é", "main/d/1", "main/d/2", "main/e"):
+        client.create_multipart_upload(Bucket=repo.id, Key=key)
+    for size in (1, 2, 100):
+        options = {"Bucket": repo.id, "Prefix": "main/", "Delimiter": "/", "EncodingType": "url"}
+        pages = client.get_paginator("list_multipart_uploads").paginate(**options, PaginationConfig={"PageSize": size})
+        found = [
+            each.get("Key") or each["Prefix"]
+            for page in pages
+            for each in (*page.get("Uploads", ()), *page.get("CommonPrefixes", ()))
+        ]
+        assert sorted(found) == ["main/a%20%C3%A9", "main/d/", "main/e"]
