@@ -53,13 +53,7 @@ def copy_part(call: S3Call) -> Response:
     if failed_read(call.request, content.entry, "x-amz-copy-source-") is not None:
         raise precondition_failed()
     wanted = call.request.header("x-amz-copy-source-range")
-    try:
-        part = content_range(wanted, content.size)
-    except UnsatisfiableRange as e:
-        raise S3Refusal(416, "InvalidRange", "x-amz-copy-source-range: is not a range of the source") from e
-    if wanted is not None and part is None:
-        raise invalid_argument(f"x-amz-copy-source-range {wanted[:80]!r}: must have the form bytes=first-last")
-    first, end = (0, content.size) if part is None else (part[0], part[1] + 1)
+    first, end = (0, content.size) if wanted is None else _copied_range(wanted, content.size)
     digest = hashlib.md5(usedforsecurity=False)
 
     def read() -> Iterator[bytes]:
@@ -188,6 +182,20 @@ def _grouped(
             last = common
         else:
             yield key, id, begun
+
+
+def _copied_range(wanted: str, size: int) -> tuple[int, int]:
+    """Return the first position of a range of the source of a copy, and the one after its last."""
+    try:
+        part = content_range(wanted, size)
+    except UnsatisfiableRange as e:
+        raise S3Refusal(416, "InvalidRange", "x-amz-copy-source-range: is not a range of the source") from e
+    if part is None:
+        raise invalid_argument(f"x-amz-copy-source-range {wanted[:80]!r}: must have the form bytes=first-last")
+    last = wanted.strip().rpartition("-")[2].lstrip("0")
+    if "=-" not in wanted and not wanted.strip().endswith("-") and last != str(part[1]).lstrip("0"):
+        raise invalid_argument(f"x-amz-copy-source-range {wanted[:80]!r}: ends after the {size} bytes of the source")
+    return part[0], part[1] + 1
 
 
 def _follows(upload: tuple[str, str, datetime], key: str, id: str) -> bool:

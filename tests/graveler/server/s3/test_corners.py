@@ -119,6 +119,18 @@ def test_the_checksum_at_the_end_of_an_upload_in_parts_is_not_that_of_the_docume
         complete(MpuObjectSize=11)
 
 
+def test_a_copied_range_must_lie_within_its_source(client: Any, repo: Repository) -> None:
+    repo.branch("main").put("source", b"01234")
+    upload: dict[str, Any] = {"Bucket": repo.id, "Key": "main/a"}
+    upload["UploadId"] = client.create_multipart_upload(**upload)["UploadId"]
+    copy = {**upload, "PartNumber": 1, "CopySource": f"{repo.id}/main/source"}
+    for wanted in ("bytes=0-0", "bytes=0-4", "bytes=2-"):
+        client.upload_part_copy(**copy, CopySourceRange=wanted)
+    for wanted, said in (("bytes=0-5", "InvalidArgument"), ("bytes=9-10", "InvalidRange"), ("0-1", "InvalidArgument")):
+        with pytest.raises(ClientError, match=said):
+            client.upload_part_copy(**copy, CopySourceRange=wanted)
+
+
 def test_every_answer_has_the_id_of_the_log(place: Place, repo: Repository, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "graveler.request")
     for path, wanted in ((f"/{repo.id}/main/none", 404), (f"/{repo.id}", 200)):
