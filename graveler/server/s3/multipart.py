@@ -21,14 +21,13 @@ from graveler.server.s3.object_metadata import (
     metadata_of,
     time_of_document,
 )
-from graveler.server.s3.objects import entry_at, source_of, stage
+from graveler.server.s3.objects import MAX_PART_NUMBER, entry_at, source_of, stage
 from graveler.server.s3.refusals import S3Refusal, invalid_argument, malformed
 from graveler.server.s3.xml import Content, XmlElement
 from graveler_core.errors import InvalidInput, Kind
 
 MAX_LISTED: Final = 1_000
 """Maximum number of parts or uploads of a page."""
-MAX_PART_NUMBER: Final = 10_000
 
 
 def create_upload(call: S3Call) -> Response:

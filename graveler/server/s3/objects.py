@@ -32,12 +32,14 @@ from graveler.server.s3.object_metadata import (
 )
 from graveler.server.s3.object_metadata import modified as modification_time
 from graveler.server.s3.refusals import S3Refusal, invalid_argument, not_implemented
+from graveler.server.s3.request import S3Request
 from graveler.server.s3.sha256_header import sha256_header
 from graveler_core.errors import InvalidInput, Kind, NotFound, PredicateFailed
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.content_file import ContentFile
 from graveler_core.model.entry import Entry
 
+MAX_PART_NUMBER: Final = 10_000
 PRESIGNED_SECONDS: Final = 900
 """Seconds for which a signed URL of the object store is valid."""
 _REDIRECTED: Final = "s3RedirectionSupport"
@@ -195,8 +197,6 @@ def _source(call: S3Call) -> tuple[str, str, str]:
 
 def _read(call: S3Call, *, with_body: bool) -> Response:
     request = call.request
-    if request.has("partNumber"):
-        raise not_implemented("partNumber of a read")
     if not call.path:
         raise S3Refusal(404, "NoSuchKey", f"key {call.key!r}: must be <ref>/<path>")
     if with_body and _REDIRECTED in (request.header("user-agent") or ""):
@@ -215,7 +215,7 @@ def _read(call: S3Call, *, with_body: bool) -> Response:
         if value is not None:
             headers[name] = _plain(name, value)
     try:
-        part = content_range(range_of(request.header, headers["etag"]), content.size)
+        part = _wanted(request, headers["etag"], content.size)
     except UnsatisfiableRange as e:
         raise S3Refusal(
             416,
@@ -227,6 +227,18 @@ def _read(call: S3Call, *, with_body: bool) -> Response:
     headers.update(checksum)
     # A client that asks for the checksum compares it, so the server need not.
     return body_response(content, part, headers, without_body=not with_body, verify=not checksum)
+
+
+def _wanted(request: S3Request, tag: str, size: int) -> tuple[int, int] | None:
+    """Return the positions that a read asks for: a range, or part 1, because an object is stored in one part."""
+    number = request.number("partNumber", 0, most=MAX_PART_NUMBER + 1, least=1)
+    if not number:
+        return content_range(range_of(request.header, tag), size)
+    if request.header("range") is not None:
+        raise S3Refusal(400, "InvalidRequest", "only one of Range and partNumber may be given")
+    if number > 1:
+        raise S3Refusal(416, "InvalidPartNumber", "the object has only the part 1")
+    return (0, size - 1) if size else None
 
 
 def _plain(name: str, value: str) -> str:

@@ -26,6 +26,7 @@ _NOT_IMPLEMENTED: Final = frozenset(
         "legal-hold",
         "lifecycle",
         "logging",
+        "metadataConfiguration",
         "metadataTable",
         "metrics",
         "notification",
@@ -34,6 +35,7 @@ _NOT_IMPLEMENTED: Final = frozenset(
         "policy",
         "policyStatus",
         "publicAccessBlock",
+        "renameObject",
         "replication",
         "requestPayment",
         "restore",
@@ -112,6 +114,8 @@ def operation_of(call: S3Call) -> Operation:
 def _of_bucket(method: str, names: set[str], list_type: str | None) -> Operation | None:
     if method == "POST":
         return deletion.delete_objects if "delete" in names else None
+    if method in ("PUT", "DELETE") and names & _READS.keys():
+        raise not_implemented(f"{method} of the sub-resource {min(names & _READS.keys())}")
     if method != "GET":
         return _BUCKET.get(method)
     for name in sorted(names & _READS.keys()):
@@ -130,6 +134,8 @@ def _of_object(call: S3Call, names: set[str]) -> Operation | None:
         if request.method == "PUT" and copies:
             return multipart.copy_part
         return _PART.get(request.method)
+    if request.method == "PUT" and "partNumber" in names:
+        raise invalid_argument("partNumber: needs an uploadId")
     if request.method == "POST":
         return multipart.create_upload if "uploads" in names else None
     if request.method == "PUT" and copies:

@@ -131,6 +131,23 @@ def test_a_copied_range_must_lie_within_its_source(client: Any, repo: Repository
             client.upload_part_copy(**copy, CopySourceRange=wanted)
 
 
+def test_part_numbers_and_sub_resources(place: Place, client: Any, repo: Repository) -> None:
+    object = {"Bucket": repo.id, "Key": "main/a"}
+    client.put_object(**object, Body=b"0123")
+    found = client.get_object(**object, PartNumber=1)
+    assert (found["Body"].read(), found["ContentRange"]) == (b"0123", "bytes 0-3/4")
+    assert client.head_object(**object, PartNumber=1)["ContentLength"] == 4
+    with pytest.raises(ClientError, match="InvalidPartNumber"):
+        client.get_object(**object, PartNumber=2)
+    status, body, headers = sent(place, "GET", f"/{repo.id}/main/a", Range="bytes=4-")
+    assert (status, code(body), headers["content-range"]) == (416, "InvalidRange", "bytes */4")
+    status, body, _ = sent(place, "PUT", f"/{repo.id}/main/a?partNumber=1", b"part")
+    assert (status, code(body)) == (400, "InvalidArgument")
+    assert repo.branch("main").read("a") == b"0123"
+    with pytest.raises(ClientError, match="NotImplemented"):
+        client.put_bucket_versioning(Bucket=repo.id, VersioningConfiguration={"Status": "Enabled"})
+
+
 def test_every_answer_has_the_id_of_the_log(place: Place, repo: Repository, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "graveler.request")
     for path, wanted in ((f"/{repo.id}/main/none", 404), (f"/{repo.id}", 200)):
