@@ -93,13 +93,7 @@ def webhook(hook: Webhook) -> Webhook:
         InvalidInput: The name, the address, the pattern, an event, a limit or a variable is not valid.
         LimitExceeded: The name (`NameTooLong`) or the address (`TextTooLong`) is too long.
     """
-    require_name_length("hook name", hook.name, MAX_HOOK_NAME)
-    if not _NAME.fullmatch(hook.name):
-        raise InvalidInput(
-            f"hook {hook.name!r}: must have 1 to {MAX_HOOK_NAME} letters, digits, '-', '_' and '.', and begin with a "
-            "letter or a digit",
-            kind=Kind.InvalidName,
-        )
+    require_hook_name(hook.name)
     _require_url(hook)
     require_pattern(hook.pattern)
     known = tuple(event for event in HookEvent if event in hook.events)
@@ -122,6 +116,23 @@ def webhook(hook: Webhook) -> Webhook:
                 "digits and '_'"
             )
     return hook.model_copy(update={"events": known})
+
+
+def require_hook_name(name: object) -> None:
+    """Require a valid name of a hook.
+
+    Raises:
+        InvalidInput: The name has other characters, or is no text.
+        LimitExceeded: (`NameTooLong`) The name is too long.
+    """
+    if isinstance(name, str):
+        require_name_length("hook name", name, MAX_HOOK_NAME)
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise InvalidInput(
+            f"hook {name!r}: must have 1 to {MAX_HOOK_NAME} letters, digits, '-', '_' and '.', and begin with a "
+            "letter or a digit",
+            kind=Kind.InvalidName,
+        )
 
 
 def webhooks(hooks: Iterable[Webhook]) -> tuple[Webhook, ...]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from http import HTTPStatus
 from typing import Any, Final, Protocol
 
+from graveler_core.errors import InvalidInput, Kind
 from graveler_core.model.entities import Commit, Tag
 from graveler_core.model.hook_runs import HookRequest
-from graveler_core.model.webhooks import Webhook
+from graveler_core.model.protection import require_pattern
+from graveler_core.model.webhooks import HookEvent, Webhook, require_hook_name
 
 _RECEIVER_FAILED: Final = range(500, 600)
 """Status codes that say that the receiver failed."""
@@ -27,11 +29,15 @@ class Hook:
     """A function that is called in this process at some events. See `graveler_core.model.webhooks` for the events.
 
     Args:
-        name: Name of the hook, for messages and records.
+        name: Name of the hook, for messages and records, like that of a webhook.
         run: Function that is called with a `HookRequest` and the `Repository`.
         events: Names of the events, such as "pre-commit".
         pattern: Pattern of the names of branches or tags.
         repository: Pattern of the names of repositories.
+
+    Raises:
+        InvalidInput: An argument is not valid. A hook with a misspelt event would never be called.
+        LimitExceeded: (`NameTooLong`) The name or the pattern is too long.
     """
 
     name: str
@@ -39,6 +45,20 @@ class Hook:
     events: tuple[str, ...]
     pattern: str = "*"
     repository: str = "*"
+
+    def __post_init__(self) -> None:
+        require_hook_name(self.name)
+        if not callable(self.run):
+            raise InvalidInput(f"hook {self.name!r}: run {self.run!r}: must be a function", kind=Kind.InvalidValue)
+        given = (self.events,) if isinstance(self.events, str) else self.events
+        if not isinstance(given, Collection) or not given or any(event not in tuple(HookEvent) for event in given):
+            raise InvalidInput(
+                f"hook {self.name!r}: events {self.events!r}; choose from {', '.join(HookEvent)}",
+                kind=Kind.InvalidValue,
+            )
+        object.__setattr__(self, "events", tuple(given))
+        require_pattern(self.pattern)
+        require_pattern(self.repository)
 
     def matches(self, event: str, repository: str, name: str) -> bool:
         """Return `True` if the function is called at an event of the branch or tag with a name."""

@@ -138,6 +138,33 @@ class Planted:
         self.load = load
 
 
+@pytest.mark.parametrize(
+    ("values", "rule"),
+    [
+        ({"name": "two words"}, "1 to 63 letters"),
+        ({"name": 5}, "1 to 63 letters"),
+        ({"run": None}, "must be a function"),
+        ({"events": ("pre-commit", "pre-comit")}, "choose from pre-commit"),
+        ({"events": ()}, "choose from pre-commit"),
+        ({"events": "pre"}, "choose from pre-commit"),
+        ({"events": None}, "choose from pre-commit"),
+        ({"pattern": "a b"}, "pattern 'a b'"),
+        ({"pattern": 5}, "pattern 5"),
+        ({"repository": None}, "pattern None"),
+    ],
+)
+def test_a_function_that_could_never_be_called_is_refused(values: dict[str, Any], rule: str) -> None:
+    with pytest.raises(InvalidInput, match=rule):
+        Hook(**{"name": "check", "run": print, "events": ("pre-commit",)} | values)
+
+
+def test_the_events_of_a_function_are_one_name_or_several() -> None:
+    assert Hook("check", print, "pre-commit").events == ("pre-commit",)  # type: ignore[arg-type]
+    several = Hook("check", print, ["pre-commit", "post-merge"])  # type: ignore[arg-type]
+    assert several.events == ("pre-commit", "post-merge")
+    assert hash(several)
+
+
 def test_installed_functions_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     hook = Hook("planted", lambda request, _: None, ("pre-commit",))
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [Planted(lambda: hook)])
