@@ -67,9 +67,14 @@ def operations_of(changes: Iterable[Change]) -> Iterator[Operation]:
         sides are equal.
 
     Raises:
+        InvalidInput: `changes` are no changes.
         GravelerError: The error of the listing of changes, when it is read.
     """
+    if not isinstance(changes, Iterable):
+        raise InvalidInput(f"operations of {changes!r}: must be changes", argument="changes")
     for change in changes:
+        if not isinstance(change, Change):
+            raise InvalidInput(f"operations of {change!r}: must be a change", argument="changes")
         before, after = change.before, change.after
         if after is None:
             yield Remove(change.path, before)

@@ -34,6 +34,8 @@ class SecretsKeys:
             InvalidInput: The text has no key, or one that is not 32 bytes in base64.
         """
         text = keys.get_secret_value() if isinstance(keys, SecretStr) else keys
+        if not isinstance(text, str):
+            raise InvalidInput(f"secrets key (a {type(text).__name__}): must be a text")
         self._keys = {_key_id(key): key for key in map(_decoded, text.split())}
         if not self._keys:
             raise InvalidInput(

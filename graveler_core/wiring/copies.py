@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
+
+from graveler_core.wiring.wrong_values import explained
 
 if TYPE_CHECKING:
     from graveler_core.kv.store import Store
     from graveler_core.transfer.kv_copy import Copied
-    from graveler_core.transfer.kv_copy_compare import Progress, StoreComparison
-
+    from graveler_core.transfer.kv_copy_compare import StoreComparison
 
 _Place = tuple[str, "Mapping[str, str] | None"]
 """URL of a store, and options of object stores."""
 
 
+@explained
 def copy_store(  # noqa: PLR0913 - one call, all of it optional
     source: str,
     target: str,
@@ -23,7 +25,7 @@ def copy_store(  # noqa: PLR0913 - one call, all of it optional
     source_options: Mapping[str, str] | None = None,
     target_options: Mapping[str, str] | None = None,
     dry_run: bool = False,
-    progress: Progress = lambda more: None,
+    progress: Callable[[int], object] = lambda more: None,
 ) -> Copied:
     """Copy a whole key-value store into an empty one, and compare both: see `graveler_core.transfer.kv_copy`.
 
@@ -57,13 +59,14 @@ def copy_store(  # noqa: PLR0913 - one call, all of it optional
         return kv_copy.measure(here, there) if dry_run else kv_copy.copy_store(here, there, progress=progress)
 
 
+@explained
 def compare_stores(
     source: str,
     target: str,
     *,
     source_options: Mapping[str, str] | None = None,
     target_options: Mapping[str, str] | None = None,
-    progress: Progress = lambda more: None,
+    progress: Callable[[int], object] = lambda more: None,
 ) -> StoreComparison:
     """Compare all data of two key-value stores, row by row. Change nothing. Neither store may be in use.
 

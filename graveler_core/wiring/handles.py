@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from graveler_core.wiring.callbacks import callbacks
 from graveler_core.wiring.opening import open_stores
 from graveler_core.wiring.users import principal_of
+from graveler_core.wiring.wrong_values import explained
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from graveler_core.stores import Cluster, Hook, Reopening, TagVerifier
 
 
+@explained
 def connect(  # noqa: PLR0913 - one call, all of it optional
     url: str,
     *,
@@ -72,6 +74,7 @@ def connect(  # noqa: PLR0913 - one call, all of it optional
     from graveler_core.facade.graveler import Graveler
     from graveler_core.stores.opening import Opening
 
+    functions = _functions(verify_tag, hooks)
     stores = open_stores(
         url,
         storage_options=storage_options,
@@ -95,10 +98,24 @@ def connect(  # noqa: PLR0913 - one call, all of it optional
         cache_bytes=cache_bytes,
         memory_cache_bytes=memory_cache_bytes,
         verify_tag=verify_tag,
-        hooks=tuple(hooks),
+        hooks=functions,
     )
-    called = callbacks(verify_tag, tuple(hooks))
+    called = callbacks(verify_tag, functions)
     return Graveler(replace(stores, hooks=called, cluster=cluster, principal=principal, opening=opening))
+
+
+def _functions(verify_tag: object, hooks: object) -> tuple[Hook, ...]:
+    """Return the hooks of a call of `connect`. Raises `InvalidInput` if one of its callbacks is of another type."""
+    from graveler_core.errors import InvalidInput
+    from graveler_core.stores import Hook
+
+    if verify_tag is not None and not callable(verify_tag):
+        raise InvalidInput(f"connect: verify_tag {verify_tag!r} must be a function", argument="verify_tag")
+    given: tuple[object, ...] = tuple(hooks) if isinstance(hooks, Iterable) else (None,)
+    found = tuple(each for each in given if isinstance(each, Hook))
+    if len(found) < len(given):
+        raise InvalidInput(f"connect: hooks {hooks!r} must be a sequence of graveler.Hook", argument="hooks")
+    return found
 
 
 _shared: dict[tuple[int, Reopening], Graveler] = {}

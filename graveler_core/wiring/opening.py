@@ -45,16 +45,18 @@ def open_stores(  # noqa: PLR0913 - arguments of `connect`, all of them optional
         raise InvalidInput(f"store {url!r}: must be a URL as text, as in 'sqlite:///meta.db'", kind=Kind.InvalidUrl)
     if storage_options is not None and not isinstance(storage_options, Mapping):
         raise InvalidInput(f"storage options {type(storage_options).__name__}: must be a mapping of names to texts")
+    if metrics is not None:
+        from graveler_core.extras import requires
+
+        with requires("metrics"):
+            from graveler_core.kv.wrappers.metrics import Metered, require_registry
+        require_registry(metrics)
     durable = "durability=process" not in url
     cache = None if cache_dir is None else DiskCache(cache_dir, DEFAULT_BYTES if cache_bytes is None else cache_bytes)
     ranges = TreeCache() if memory_cache_bytes is None else TreeCache(memory_cache_bytes)
     blobs = OpenedBlobs(storage_options, durable=durable, cache=cache)
     kv = open_store(url, storage_options)
     if metrics is not None:
-        from graveler_core.extras import requires
-
-        with requires("metrics"):
-            from graveler_core.kv.wrappers.metrics import Metered
         kv = Metered(kv, metrics)
     return Stores(kv=kv, blobs=blobs, background=Aside(), turns=Turns(kv), ranges=ranges, hooks=callbacks())
 

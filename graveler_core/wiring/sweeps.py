@@ -7,8 +7,10 @@ from contextlib import closing
 
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.telemetry.secrets import without_password
+from graveler_core.wiring.wrong_values import explained
 
 
+@explained
 def sweep_tombstones(url: str, storage_options: Mapping[str, str] | None = None) -> int:
     """Delete the objects that deleted records have left in a bucket. The store may be in use.
 
