@@ -215,6 +215,7 @@ def test_a_file_that_is_not_at_its_path_any_more_accepts_no_writes(tmp_path: Pat
         lambda: store.set(b"p", b"k", b"2"),
         lambda: store.set_if(b"p", b"k", b"2", predicate),
         lambda: store.set_many([(b"p", b"k", b"2")]),
+        lambda: store.write_and_swap([(b"p", b"l", b"2")], (b"p", b"k", b"2"), predicate),
         lambda: store.delete(b"p", b"k"),
         lambda: store.delete_if(b"p", b"k", predicate),
         lambda: bulk.delete_together(store, [(b"p", b"k", predicate)], []),
