@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
-from graveler_core.wiring.wrong_values import explained
+from graveler_core.wiring.wrong_values import explained, require_characters
 
 if TYPE_CHECKING:
     from graveler_core.kv.store import Store
@@ -98,5 +98,7 @@ def compare_stores(
 def _opened(source: _Place, target: _Place) -> Iterator[tuple[Store, Store]]:
     from graveler_core.kv.registry import open_store
 
+    for url, _ in (source, target):
+        require_characters(url)
     with closing(open_store(*source)) as here, closing(open_store(*target)) as there:
         yield here, there

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.wiring.callbacks import callbacks
+from graveler_core.wiring.wrong_values import require_characters
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -43,14 +44,20 @@ def open_stores(  # noqa: PLR0913 - arguments of `connect`, all of them optional
 
     if not isinstance(url, str):
         raise InvalidInput(f"store {url!r}: must be a URL as text, as in 'sqlite:///meta.db'", kind=Kind.InvalidUrl)
+    require_characters(url)
     if storage_options is not None and not isinstance(storage_options, Mapping):
         raise InvalidInput(f"storage options {type(storage_options).__name__}: must be a mapping of names to texts")
     if metrics is not None:
         from graveler_core.extras import requires
 
         with requires("metrics"):
-            from graveler_core.kv.wrappers.metrics import Metered, require_registry
-        require_registry(metrics)
+            from prometheus_client import CollectorRegistry as Registry
+
+            from graveler_core.kv.wrappers.metrics import Metered
+        if not isinstance(metrics, Registry):
+            raise InvalidInput(
+                f"metrics {metrics!r}: must be a prometheus_client.CollectorRegistry", argument="metrics"
+            )
     durable = "durability=process" not in url
     cache = None if cache_dir is None else DiskCache(cache_dir, DEFAULT_BYTES if cache_bytes is None else cache_bytes)
     ranges = TreeCache() if memory_cache_bytes is None else TreeCache(memory_cache_bytes)

@@ -7,7 +7,7 @@ from contextlib import closing
 
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.telemetry.secrets import without_password
-from graveler_core.wiring.wrong_values import explained
+from graveler_core.wiring.wrong_values import explained, require_characters
 
 
 @explained
@@ -29,6 +29,7 @@ def sweep_tombstones(url: str, storage_options: Mapping[str, str] | None = None)
     from graveler_core.kv.backends.bucket.store import BucketStore
     from graveler_core.kv.registry import open_store
 
+    require_characters(url)
     with closing(open_store(url, storage_options)) as store:
         if not isinstance(store, BucketStore):
             shown = without_password(url)

@@ -1,4 +1,4 @@
-"""Errors for arguments of another type than a public function declares, as for the methods of handles."""
+"""Errors for wrong arguments of public functions, as for the methods of handles."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from graveler_core.errors import GravelerError, InvalidInput
+from graveler_core.errors import GravelerError, InvalidInput, Kind
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -31,6 +31,16 @@ def explained(function: Callable[P, R]) -> Callable[P, R]:
             raise wrong from error
 
     return call
+
+
+def require_characters(url: str) -> None:
+    """Raise `InvalidInput` if the URL of a store has a lone surrogate, which no driver of a database can encode."""
+    try:
+        url.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            f"the URL of a store has no valid character at position {error.start}", kind=Kind.InvalidUrl
+        ) from None
 
 
 def _wrong_argument(

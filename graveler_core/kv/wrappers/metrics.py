@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Histogram
 
-from graveler_core.errors import GravelerError, InvalidInput
+from graveler_core.errors import GravelerError
 from graveler_core.kv.store import Store
 from graveler_core.kv.wrappers.passing import Passing, StoreCall
 from graveler_core.model.clock import Clock, SystemClock
@@ -60,12 +60,6 @@ class Metered(Passing):
             raise
         finally:
             metrics.seconds.labels(call.verb).observe(self._clock.monotonic() - began)
-
-
-def require_registry(registry: object) -> None:
-    """Raise `InvalidInput` if an argument of a caller is no registry."""
-    if not isinstance(registry, CollectorRegistry):
-        raise InvalidInput(f"metrics {registry!r}: must be a prometheus_client.CollectorRegistry", argument="metrics")
 
 
 def _metrics_of(registry: CollectorRegistry) -> _Metrics:

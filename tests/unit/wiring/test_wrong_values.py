@@ -83,6 +83,15 @@ def test_the_error_names_the_argument(values: dict[str, Any], said: str) -> None
         graveler.connect("memory://", **values)
 
 
+@pytest.mark.parametrize("scheme", ["sqlite:///", "mysql://u:", "postgresql://u:", "redis://u:"])
+def test_a_lone_surrogate_in_a_url_is_refused_without_its_text(scheme: str) -> None:
+    url = f"{scheme}geheim\udcff@host/db"
+    for call in (graveler.connect, graveler.sweep_tombstones, lambda given: graveler.copy_store("memory://", given)):
+        with pytest.raises(InvalidInput, match="has no valid character at position") as refused:
+            call(url)
+        assert "geheim" not in str(refused.value)
+
+
 def test_an_error_of_the_library_itself_stays() -> None:
     @explained
     def fail(number: int) -> object:
