@@ -77,7 +77,7 @@ def read(file: Path, *, own: bool = True) -> Configuration:
         with file.open("rb") as opened:
             owner = os.fstat(opened.fileno()).st_uid
             found = tomllib.load(opened)
-    except (OSError, ValueError) as e:
+    except (OSError, ValueError, RecursionError) as e:
         raise InvalidInput(f"configuration file {str(file)!r}: cannot be read ({e})") from e
     if own and hasattr(os, "geteuid") and owner not in (0, os.geteuid()):
         raise InvalidInput(

@@ -119,7 +119,7 @@ class InventoryFiles:
             manifest = json.loads(data)
             kind, keys = str(manifest["fileFormat"]), [str(file["key"]) for file in manifest["files"]]
             bucket, schema = str(manifest["destinationBucket"]).rpartition(":::")[2], str(manifest["fileSchema"])
-        except (ValueError, KeyError, TypeError) as e:
+        except (ValueError, KeyError, TypeError, RecursionError) as e:
             raise InvalidInput(f"inventory {self.uri!r}: is not a manifest of S3 Inventory ({e!r})") from e
         if kind not in ("CSV", "Parquet"):
             raise InvalidInput(f"inventory {self.uri!r}: format {kind!r} of the files: must be CSV or Parquet")

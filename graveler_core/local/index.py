@@ -100,7 +100,7 @@ def read_index(root: Path) -> DirectoryIndex:
         files = {path: FileState(*state) for path, state in found.pop("files").items()}
         underway = found.pop("underway")
         return DirectoryIndex(**found, files=files, underway=None if underway is None else LocalWork(**underway))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as e:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
         raise InvalidInput(
             f"index {str(file)!r}: cannot be read ({e}); move your changes away and clone into a new directory"
         ) from e

@@ -167,7 +167,7 @@ def _json(options: Mapping[str, str], name: str, default: str) -> Any:
     """Return the value of an option, parsed as JSON, or `None` if it is not JSON."""
     try:
         return json.loads(options.get(name, default))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

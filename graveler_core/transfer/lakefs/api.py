@@ -97,7 +97,7 @@ class LakefsApi:
                         raise Unavailable(f"{self.shown}: the dump of references failed: {said['error']}")
                     return parse_manifest(json.dumps(said["refs"]).encode(), self.shown)
                 self._sleep(WAIT_SECONDS)
-        except (KeyError, TypeError, ValueError) as e:
+        except (KeyError, TypeError, ValueError, RecursionError) as e:
             raise self._unexpected(e) from e
         raise Unavailable(f"{self.shown}: the dump of references did not end within {DUMP_SECONDS:,} seconds")
 
@@ -136,7 +136,7 @@ class LakefsApi:
     def _document(self, text: bytes) -> Any:
         try:
             return json.loads(text)
-        except ValueError as e:
+        except (ValueError, RecursionError) as e:
             raise self._unexpected(e) from e
 
     def _text(self, verb: str, path: str, query: Mapping[str, str] | None = None) -> bytes:

@@ -73,7 +73,7 @@ def parse_manifest(text: bytes, name: str) -> RefsManifest:
     try:
         said = json.loads(text)
         return RefsManifest(*(_checked(said[field]) for field in _FIELDS))
-    except (ValueError, KeyError, TypeError) as e:
+    except (ValueError, KeyError, TypeError, RecursionError) as e:
         raise InvalidInput(
             f"{name} is not a manifest of references: must be a JSON object with the texts {', '.join(_FIELDS)}"
         ) from e

@@ -5,16 +5,21 @@ A decoder returns a value or raises an error of graveler, whatever it is given.
 
 from __future__ import annotations
 
+import atexit
 import io
 import json
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
+from shutil import rmtree
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 import pyarrow as pa
 
+from graveler_core import configuration
 from graveler_core.blobs.port import BlobInfo
 from graveler_core.cli import uri
 from graveler_core.codec.staged_records import decode_records
@@ -23,23 +28,36 @@ from graveler_core.kv.backends import url_options
 from graveler_core.kv.backends.bigtable import url as bigtable_url
 from graveler_core.kv.backends.bucket import url as bucket_url
 from graveler_core.kv.backends.cassandra import url as cassandra_url
+from graveler_core.kv.backends.dynamodb import table as dynamodb
+from graveler_core.kv.backends.etcd import client as etcd
 from graveler_core.kv.backends.mongodb import url as mongodb_url
+from graveler_core.kv.backends.mysql import sessions as mysql
+from graveler_core.kv.backends.postgresql import sessions as postgresql
+from graveler_core.kv.backends.redis import connections as redis
+from graveler_core.kv.backends.sqlite import file as sqlite
+from graveler_core.local import index as local_index
 from graveler_core.model.address import full_address, namespace, parted, relative_address
 from graveler_core.model.policy_document import parse_policy, parse_statements
 from graveler_core.refs import expression, log_token
 from graveler_core.refs.log import LogPosition
+from graveler_core.transfer.broken_values import BrokenValueError
 from graveler_core.transfer.files import DumpFile
 from graveler_core.transfer.files import dump_file as resolved
 from graveler_core.transfer.format import RowKind
+from graveler_core.transfer.lakefs.references import parse_manifest
+from graveler_core.transfer.lakefs.sstable import SortedTable
 from graveler_core.transfer.nessie.export import open_export
 from graveler_core.transfer.nessie.migration import require_convertible
+from graveler_core.transfer.nessie.own_entries import decode_own
 from graveler_core.transfer.reading import rows
 from graveler_core.transfer.verify import verify
+from graveler_core.wiring.wrong_values import require_characters
 from tests.foreign.nessie_exports import HISTORY, LARGE
 from tests.golden.formats import FORMATS, golden, write_dump
 from tests.unit.engine.world import World, entry
 from tests.unit.records.samples import SINCE
 from tests.unit.refs.graphs import name
+from tests.unit.transfer.lakefs.tables import block, footer, stored, table
 
 WORLD = World(name="fuzzing")
 QUESTION = b"the query of a log"
@@ -64,8 +82,19 @@ STORES = [
     "s3://bucket/prefix?timeout=3",
     "cassandra://u:p@one,two:9042/lakes?table=t&tls=true&timeout=3",
     "bigtable://project/instance/table?emulator=localhost:1",
-    "postgresql://u:p@[::1]:5432/db?schema=x",
+    "postgresql://u:p@[::1]:5432/db?connect_timeout=2",
+    "sqlite:///a%20b.db?durability=process",
+    "mysql://u:p@host:3306/db?read_timeout=3",
+    "redis://u:p@host:6379/0?namespace=a&timeout=2",
+    "etcd://u:p@one:2379,two/prefix?timeout=2&tls=true",
+    "dynamodb://key:secret@table?region=eu-west-1&endpoint=http://[::1]:8000&timeout=1",
 ]
+REFERENCES = json.dumps(dict.fromkeys(("commits_meta_range_id", "branches_meta_range_id", "tags_meta_range_id"), "a"))
+OWN = {"type": "GRAVELER_ENTRY", "address": "s3://a/b", "size": 3, "mtime": 5, "metadata": {"a": "b"}, "data": "YQ=="}
+PAIRS = [(b"a%d" % number, b"v" * number) for number in range(9)]
+LOCAL = local_index.DirectoryIndex(
+    "flights", "0a", "main", "raw/", "c1", {"a": local_index.FileState(1, 2, "sha256:00", "0b")}, 5
+)
 
 
 @dataclass(frozen=True)
@@ -220,6 +249,46 @@ def _policy(text: str) -> object:
     return parse_statements(name, statements)
 
 
+def table_of_block(content: bytes) -> object:
+    """Read a table whose only block of entries has some content, and the right checksum."""
+    file = bytearray()
+    index = stored(file, block([(b"z" * 9, stored(file, content, 0))]), 0)
+    metaindex = stored(file, block([]), 0)
+    return list(SortedTable(bytes(file) + footer(metaindex, index), "fuzzed"))
+
+
+def own_entry(data: bytes) -> object:
+    """Decode an entry in an export of Nessie. Migrations report a broken one, with the key of the entry."""
+    try:
+        return decode_own(data)
+    except BrokenValueError:
+        return None
+
+
+def in_file(name: str, read: Callable[[Path], object]) -> Callable[[bytes], object]:
+    """A decoder of a file below a directory."""
+    directory = Path(mkdtemp(prefix="fuzzing-"))
+    atexit.register(rmtree, directory, ignore_errors=True)
+    (directory / ".graveler").mkdir()
+
+    def decode(data: bytes) -> object:
+        (directory / ".graveler" / name).write_bytes(data)
+        return read(directory)
+
+    return decode
+
+
+def local_sample() -> bytes:
+    with TemporaryDirectory() as directory:
+        local_index.write_index(Path(directory), LOCAL)
+        return (Path(directory) / ".graveler" / "local.json").read_bytes()
+
+
+def store_url(parse: Callable[[str], object]) -> Decoder:
+    """A decoder of the URL of a store, which `connect` checks before a back end sees it."""
+    return texts(lambda url: (require_characters(url), parse(url)), *STORES)
+
+
 def _nothing(*_: Any) -> None: ...
 
 
@@ -266,6 +335,25 @@ DECODERS: dict[str, Decoder] = STORED | {
     "bigtable_url": texts(bigtable_url.parse_url, *STORES),
     "cassandra_url": texts(cassandra_url.parse_url, *STORES),
     "url_options": texts(url_options.query_options, *STORES),
+    "sqlite_url": store_url(sqlite.parse_url),
+    "postgresql_url": store_url(postgresql.parse_url),
+    "mysql_url": store_url(mysql.parse_url),
+    "redis_url": store_url(redis.parse_url),
+    "etcd_url": store_url(etcd.parse_url),
+    "dynamodb_url": store_url(dynamodb.parse_url),
+    "sorted_table": Decoder(
+        lambda data: list(SortedTable(data, "fuzzed")),
+        (table(PAIRS), table(PAIRS, compression=1)),
+        compressed=True,
+    ),
+    "block_of_a_table": Decoder(table_of_block, (block([(key + b"\1" + bytes(7), text) for key, text in PAIRS]),)),
+    "manifest_of_lakefs": Decoder(lambda data: parse_manifest(data, "fuzzed"), (REFERENCES.encode(),)),
+    "own_entry": Decoder(own_entry, (json.dumps(OWN).encode(),)),
+    "configuration": Decoder(
+        in_file("config", lambda directory: configuration.read(directory / ".graveler" / "config").values()),
+        (b'store = "sqlite:///.graveler/meta.db"\nrepository = "flights"\ndata = "file:///x"\n',),
+    ),
+    "local_index": Decoder(in_file("local.json", local_index.read_index), (local_sample(),)),
 }
 
 
