@@ -16,8 +16,6 @@ CommitId = NewType("CommitId", str)
 """64 hexadecimal digits: content hash of the commit header."""
 MetarangeId = NewType("MetarangeId", str)
 """64 hexadecimal digits: content hash of the root node of a metarange."""
-RangeId = NewType("RangeId", str)
-"""64 hexadecimal digits: content hash of the entries of a range."""
 ObjectId = NewType("ObjectId", str)
 """64 hexadecimal digits: content hash of a typed immutable object."""
 StagingToken = NewType("StagingToken", str)

@@ -9,10 +9,6 @@ from pydantic import Field, SecretStr
 from graveler.server.api.records import ApiRequest, ApiResponse
 
 
-class StatsEvents(ApiRequest):
-    events: list[dict[str, object]] = Field(default_factory=list)
-
-
 class ApiUser(ApiResponse):
     id: str
     creation_date: int

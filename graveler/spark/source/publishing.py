@@ -79,7 +79,9 @@ def publish(target: Target, job: Job) -> CommitRecord | None:
 
 def _commit(repository: Repository, target: Target, job: Job) -> CommitRecord:
     branch = repository.branch(target.branch)
-    for attempt in range(_ATTEMPTS):
+    attempt = 0
+    while True:
+        attempt += 1
         at = repository.at(f"{target.branch}@")
         try:
             return branch.transact(
@@ -91,9 +93,8 @@ def _commit(repository: Repository, target: Target, job: Job) -> CommitRecord:
                 idempotency_key=job.key,
             )
         except Conflict as e:
-            if e.kind not in _ANOTHER_CAME_FIRST or attempt == _ATTEMPTS - 1:
+            if e.kind not in _ANOTHER_CAME_FIRST or attempt == _ATTEMPTS:
                 raise
-    raise AssertionError("the last attempt raises")
 
 
 def _operations(at: Snapshot, target: Target, job: Job) -> list[Operation]:

@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from graveler_core.errors import CorruptData, PredicateFailed
 from graveler_core.model import past
-from graveler_core.model.entities import BranchRecord, Cleanup, Layout, Tag
+from graveler_core.model.entities import Cleanup, Layout, Tag
 from graveler_core.model.ids import LayerId
 from graveler_core.model.index import Index
 from graveler_core.model.layers import SealedToken, SegmentLayer
@@ -89,7 +89,7 @@ class Writing:
             commit = self.found.commits[branch.commit_id].id
             record = new_branch(self.stores.ids, repo, branch.id, commit, past.begun(commit, self.stores.moment()))
             if count:
-                record = record.model_copy(update={"sealed_tokens": (self._layer(branch, record, count),)})
+                record = record.model_copy(update={"sealed_tokens": (self._layer(branch, count),)})
             self.holding.require()
             with suppress(PredicateFailed):
                 access.create(self.stores.kv, where, record, once=True)
@@ -106,7 +106,7 @@ class Writing:
                 access.create(self.stores.kv, keys.tag(repo, tag.id), record, once=True)
             self.progress(1)
 
-    def _layer(self, branch: SourceBranch, record: BranchRecord, count: int) -> SealedToken | SegmentLayer:
+    def _layer(self, branch: SourceBranch, count: int) -> SealedToken | SegmentLayer:
         """Write the staged records of a branch as a layer that no branch record lists yet. Only a part is held in
         memory.
         """
