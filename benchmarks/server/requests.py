@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from typing import Final
 
 from benchmarks.scenario import Clocked, Measured, Place, clocked, scenario
-from benchmarks.server.servers import REPOSITORY, Connection, Refused, Served, serving
+from benchmarks.server.servers import REPOSITORY, Refused, Served, ServerConnection, serving
 
 _CLIENTS: Final = 8
 _ROUNDS: Final = 5
@@ -24,30 +24,30 @@ _CONTENT: Final = b"x" * 100
 _BRANCH: Final = f"/{REPOSITORY}/branches/main"
 _REF: Final = f"/{REPOSITORY}/refs/main/objects"
 
-Request = Callable[[Connection, random.Random], object]
+Request = Callable[[ServerConnection, random.Random], object]
 
 
 def _reads(objects: int) -> dict[str, Request]:
     """Return the reads of a branch with some objects, by name."""
 
-    def stat(connection: Connection, chance: random.Random) -> object:
+    def stat(connection: ServerConnection, chance: random.Random) -> object:
         return connection.send("GET", f"{_REF}/stat?path=load/{chance.randrange(objects):06}")
 
-    def listing(connection: Connection, chance: random.Random) -> object:
+    def listing(connection: ServerConnection, chance: random.Random) -> object:
         return connection.send("GET", f"{_REF}/ls?prefix=load/&amount=100&after=load/{chance.randrange(objects):06}")
 
     return {"stat": stat, "list 100": listing}
 
 
-def _put(connection: Connection, chance: random.Random) -> object:
+def _put(connection: ServerConnection, chance: random.Random) -> object:
     return connection.send("POST", f"{_BRANCH}/objects?path=new/{chance.getrandbits(60):015x}", _CONTENT)
 
 
-def _commit(connection: Connection, chance: random.Random) -> object:
+def _commit(connection: ServerConnection, chance: random.Random) -> object:
     return connection.send("POST", f"{_BRANCH}/commits", {"message": "bench"})
 
 
-def _put_and_commit(connection: Connection, chance: random.Random) -> object:
+def _put_and_commit(connection: ServerConnection, chance: random.Random) -> object:
     """Put an object and commit it. Return `None` if the server gives up because of other committers.
 
     If another client has committed the object, there may be nothing to commit (status 400).
@@ -82,7 +82,9 @@ def small_requests(place: Place) -> Iterator[Measured]:
             yield from _rates(name, request, servers, min(_SECONDS, place.size / 100))
 
 
-def _times(name: str, request: Request, connections: Mapping[Served, Connection], count: int) -> Iterator[Measured]:
+def _times(
+    name: str, request: Request, connections: Mapping[Served, ServerConnection], count: int
+) -> Iterator[Measured]:
     chance = random.Random(1)
     found = dict.fromkeys(connections, Clocked())
     for _ in range(max(1, count // _IN_TURN)):
@@ -94,7 +96,7 @@ def _times(name: str, request: Request, connections: Mapping[Served, Connection]
         yield Measured(served.row(name), "ms", times.wall)
 
 
-def _commits(connections: Mapping[Served, Connection], count: int) -> Iterator[Measured]:
+def _commits(connections: Mapping[Served, ServerConnection], count: int) -> Iterator[Measured]:
     """Measure commits of one staged object."""
     chance = random.Random(2)
     found = dict.fromkeys(connections, Clocked())

@@ -44,9 +44,9 @@ class Served:
     access_key_id: str
     secret: str
 
-    def connect(self) -> Connection:
+    def connect(self) -> ServerConnection:
         """Return a connection that is kept open."""
-        return Connection(self)
+        return ServerConnection(self)
 
     def row(self, what: str) -> str:
         """Return the name of a row."""
@@ -61,7 +61,7 @@ class Refused(RuntimeError):
         self.status = status
 
 
-class Connection:
+class ServerConnection:
     """A connection that sends one request after the other."""
 
     def __init__(self, served: Served) -> None:
@@ -69,7 +69,7 @@ class Connection:
         pair = base64.b64encode(f"{served.access_key_id}:{served.secret}".encode()).decode()
         self._headers = {"Authorization": f"Basic {pair}"}
 
-    def __enter__(self) -> Connection:
+    def __enter__(self) -> ServerConnection:
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 from benchmarks import entries
 from benchmarks.core import put_rows
 from benchmarks.scenario import Measured, Place, scenario
-from benchmarks.spark.engines import Task, by_each, filled, stage_numbers, tree
+from benchmarks.spark.engines import EngineTask, by_each, filled, stage_numbers, tree
 from graveler_core.codec.entry import normalise
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.facade.repository import Repository
@@ -86,23 +86,25 @@ def commit_among(place: Place) -> Iterator[Measured]:
 @scenario("spark", staged_among)
 def compact(place: Place) -> Iterator[Measured]:
     """Compact staged entries on a branch with equally many other entries."""
-    yield from by_each(place, Task("compact among other entries", place.size, _compacted, tree("main")))
+    yield from by_each(place, EngineTask("compact among other entries", place.size, _compacted, tree("main")))
 
 
 @scenario("spark", changed)
 def merge(place: Place) -> Iterator[Measured]:
     """Merge two branches that each changed a fifth of the entries. The row count is the changes of one of them."""
-    yield from by_each(place, Task("merge of two changed fifths", place.size // _SHARE, _merged, _commit_at(_LEFT)))
+    yield from by_each(
+        place, EngineTask("merge of two changed fifths", place.size // _SHARE, _merged, _commit_at(_LEFT))
+    )
 
 
 @scenario("spark", changed)
 def diff(place: Place) -> Iterator[Measured]:
     """Count the entries that differ between the two branches."""
-    yield from by_each(place, Task("diff of two changed fifths", 2 * place.size // _SHARE, _counted, _summary))
+    yield from by_each(place, EngineTask("diff of two changed fifths", 2 * place.size // _SHARE, _counted, _summary))
 
 
-def _commit(name: str, place: Place) -> Task:
-    return Task(name, place.size, _committed, _commit_at("main"))
+def _commit(name: str, place: Place) -> EngineTask:
+    return EngineTask(name, place.size, _committed, _commit_at("main"))
 
 
 def _committed(repo: Repository) -> object:

@@ -72,7 +72,7 @@ class Engine:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class EngineTask:
     """Work that every engine does. The functions are pickled, so use module-level functions or partials of them."""
 
     name: str
@@ -126,7 +126,7 @@ def stage_numbers(branch: Branch, count: int, step: int = 1, first: int = 0) -> 
         branch.stage_many(entries.entries(numbers * step + first))
 
 
-def by_each(place: Place, task: Task) -> Iterator[Measured]:
+def by_each(place: Place, task: EngineTask) -> Iterator[Measured]:
     """Run the task on each engine.
 
     Yields:
@@ -219,7 +219,7 @@ def warm_up(place: Place, spark: SparkSession | None) -> None:
         place.repo(g).branch(WARM).commit("Begin")
 
 
-def _done(engine: Engine, place: Place, task: Task) -> tuple[Spent, str]:
+def _done(engine: Engine, place: Place, task: EngineTask) -> tuple[Spent, str]:
     own = engine.place(place)
     with session(engine.master) if engine.master else nullcontext() as spark:
         warm_up(own, spark)

@@ -1,4 +1,4 @@
-"""One name for one concept: no two public classes of the packages have one name."""
+"""One name for one concept: no two public classes of the packages and benchmarks have one name."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tests.house.project import Project, Source
-
-PACKAGES = ("graveler_core", "graveler", "dagster_graveler", "jobs", "orchestration", "sensors")
 
 
 def homonyms(sources: Iterable[Source]) -> dict[str, list[str]]:
@@ -22,7 +20,7 @@ def homonyms(sources: Iterable[Source]) -> dict[str, list[str]]:
 
 
 def test_no_two_public_classes_have_one_name(project: Project) -> None:
-    assert homonyms(project.sources(*PACKAGES)) == {}
+    assert homonyms(project.production()) == {}
 
 
 def test_a_planted_homonym_is_caught() -> None:
