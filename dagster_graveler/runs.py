@@ -17,10 +17,26 @@ _FAILED_ASSETS_TAG = "dagster/is_asset_resume_retry"
 """Tag of Dagster for re-executions of the failed assets, which have no list of steps."""
 
 
-def is_resumption(run: dg.DagsterRun) -> bool:
-    """Return true if a run repeats some steps of another run, or the assets that failed in it."""
-    return bool(run.parent_run_id) and (
-        run.step_keys_to_execute is not None or run.tags.get(_FAILED_ASSETS_TAG) == "true"
+def is_resumption(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
+    """Return true if a run repeats some steps of another run, or the assets that failed in it.
+
+    Dagster copies its tag for failed assets into re-executions of all steps. Such a run has the assets and checks of
+    its parent. If the parent succeeded, the run repeats all of them.
+
+    Args:
+        instance: The instance of the run.
+        run: The run.
+    """
+    if not run.parent_run_id or run.step_keys_to_execute is not None:
+        return bool(run.parent_run_id)
+    if run.tags.get(_FAILED_ASSETS_TAG) != "true":
+        return False
+    parent = instance.get_run_by_id(run.parent_run_id)
+    return (
+        parent is None
+        or parent.status is not dg.DagsterRunStatus.SUCCESS
+        or parent.tags.get(_FAILED_ASSETS_TAG) != "true"
+        or (run.asset_selection, run.asset_check_selection) != (parent.asset_selection, parent.asset_check_selection)
     )
 
 
@@ -28,7 +44,7 @@ def origin_run(instance: dg.DagsterInstance, run: dg.DagsterRun) -> dg.DagsterRu
     """Return the run that began the publication: this run, or the one that it resumes, directly or indirectly. `None`
     if a run of the chain was deleted.
     """
-    while is_resumption(run):
+    while is_resumption(instance, run):
         parent = instance.get_run_by_id(run.parent_run_id or "")
         if parent is None:
             return None
@@ -38,7 +54,7 @@ def origin_run(instance: dg.DagsterInstance, run: dg.DagsterRun) -> dg.DagsterRu
 
 def origin_run_id(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
     """Return the id of the run that began the publication, or the oldest known id of the chain."""
-    while is_resumption(run):
+    while is_resumption(instance, run):
         parent = instance.get_run_by_id(run.parent_run_id or "")
         if parent is None:
             return run.parent_run_id or run.run_id

@@ -60,7 +60,7 @@ def _head_of_run(context: dg.InputContext, branch: GravelerBranch) -> str:
     run = context.instance.get_run_by_id(run_id) if run_id is not None else None
     if run is not None:
         known, read_by = marked_read_commit(run.tags, repository, branch.into)
-        if known and (read_by in ("", run.run_id) or is_resumption(run)):
+        if known and (read_by in ("", run.run_id) or is_resumption(context.instance, run)):
             return known
     commit = str(branch.open_repository().at(f"{branch.into}@").commit_id)
     if run is not None:

@@ -66,7 +66,7 @@ def choose(
         exists: Function that returns true if the branch with this name and uid exists.
     """
     tags = (instance.get_run_by_id(run.run_id) or run).tags
-    marked_by, resumes = tags.get(MARKED_TAG), is_resumption(run)
+    marked_by, resumes = tags.get(MARKED_TAG), is_resumption(instance, run)
     copied = marked_by not in (None, run.run_id) and not resumes  # by Dagster, from a parent run
     if copied:
         by_user = BRANCH_TAG in tags and _is_named_by_user(instance, tags)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import dagster as dg
 import pytest
@@ -23,6 +23,9 @@ def record(
     parent: str | None = None,
     steps: list[str] | None = None,
     tags: dict[str, str] | None = None,
+    *,
+    status: dg.DagsterRunStatus = dg.DagsterRunStatus.NOT_STARTED,
+    assets: Iterable[str] = (),
 ) -> dg.DagsterRun:
     run = dg.DagsterRun(
         job_name="idle",
@@ -31,6 +34,8 @@ def record(
         root_run_id=parent,
         step_keys_to_execute=steps,
         tags=tags or {},
+        status=status,
+        asset_selection=frozenset(map(dg.AssetKey, assets)),
     )
     return instance.add_run(run)
 
@@ -52,6 +57,24 @@ def test_a_re_execution_of_the_failed_assets_belongs_to_the_first(instance: dg.D
     first = record(instance)
     second = record(instance, first.run_id, tags={ASSET_RESUME_RETRY_TAG: "true"})
     assert origin_run_id(instance, second) == first.run_id
+
+
+@pytest.mark.parametrize(
+    ("status", "assets", "resumes"),
+    [
+        (dg.DagsterRunStatus.SUCCESS, ("a", "b"), False),
+        (dg.DagsterRunStatus.SUCCESS, ("b",), True),
+        (dg.DagsterRunStatus.FAILURE, ("a", "b"), True),
+    ],
+)
+def test_a_copied_tag_for_failed_assets_does_not_make_a_re_execution_of_everything_a_resumption(
+    instance: dg.DagsterInstance, status: dg.DagsterRunStatus, assets: tuple[str, ...], resumes: bool
+) -> None:
+    tags = {ASSET_RESUME_RETRY_TAG: "true"}
+    first = record(instance)
+    second = record(instance, first.run_id, tags=tags, status=status, assets=("a", "b"))
+    third = record(instance, second.run_id, tags=tags, assets=assets)
+    assert origin_run_id(instance, third) == (first if resumes else third).run_id
 
 
 def test_a_re_execution_of_everything_is_its_own_origin(instance: dg.DagsterInstance) -> None:
