@@ -20,6 +20,7 @@ from graveler_core.wiring.wrong_values import explained
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
+    from graveler_core.errors import InvalidInput
     from graveler_core.facade.graveler import Graveler
     from graveler_core.model.credentials import Credentials
     from graveler_core.stores import Cluster, Hook, Reopening, TagVerifier
@@ -106,16 +107,21 @@ def connect(  # noqa: PLR0913 - one call, all of it optional
 
 def _functions(verify_tag: object, hooks: object) -> tuple[Hook, ...]:
     """Return the hooks of a call of `connect`. Raises `InvalidInput` if one of its callbacks is of another type."""
-    from graveler_core.errors import InvalidInput
     from graveler_core.stores import Hook
 
     if verify_tag is not None and not callable(verify_tag):
-        raise InvalidInput(f"connect: verify_tag {verify_tag!r} must be a function", argument="verify_tag")
+        raise _wrong("verify_tag", verify_tag, "a function")
     given: tuple[object, ...] = tuple(hooks) if isinstance(hooks, Iterable) else (None,)
     found = tuple(each for each in given if isinstance(each, Hook))
     if len(found) < len(given):
-        raise InvalidInput(f"connect: hooks {hooks!r} must be a sequence of graveler.Hook", argument="hooks")
+        raise _wrong("hooks", hooks, "a sequence of graveler.Hook")
     return found
+
+
+def _wrong(name: str, value: object, wanted: str) -> InvalidInput:
+    from graveler_core.errors import InvalidInput
+
+    return InvalidInput(f"connect: {name} {value!r} must be {wanted}", argument=name)
 
 
 _shared: dict[tuple[int, Reopening], Graveler] = {}
