@@ -87,18 +87,18 @@ class S3Call:
         """Content of an upload. It can be read once."""
         return UploadBody(self.request, self.signatures)
 
-    def xml(self, root: str, *, checksums: bool = True) -> XmlElement:
+    def xml(self, root: str, *, verify: bool = True) -> XmlElement:
         """Read the body as a document.
 
         Args:
             root: Name that the root element must have.
-            checksums: The headers `x-amz-checksum-…` are about the body.
+            verify: Compare the body with the headers `x-amz-checksum-…`.
 
         Raises:
             S3Refusal: The body is too large, or is not such a document.
         """
         content = bytearray()
-        for block in UploadBody(self.request, self.signatures, checksums=checksums):
+        for block in UploadBody(self.request, self.signatures, verify=verify):
             content += block
             if len(content) > MAX_XML_BYTES:
                 raise malformed(f"must have at most {MAX_XML_BYTES:,} bytes")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import islice
@@ -10,7 +11,6 @@ from typing import Final
 
 from starlette.responses import Response
 
-from graveler.server.content_response import UnsatisfiableRange, content_range
 from graveler.server.kept_md5 import etag_of_parts, with_etag
 from graveler.server.s3.call import S3Call, empty_response, xml_response
 from graveler.server.s3.conditions import failed_read, is_conditional_write, precondition_failed, require_write
@@ -21,13 +21,15 @@ from graveler.server.s3.object_metadata import (
     metadata_of,
     time_of_document,
 )
-from graveler.server.s3.objects import MAX_PART_NUMBER, entry_at, source_of, stage
+from graveler.server.s3.objects import entry_at, source_of, stage
 from graveler.server.s3.refusals import S3Refusal, invalid_argument, malformed
+from graveler.server.s3.request import MAX_PART_NUMBER
 from graveler.server.s3.xml import Content, XmlElement
 from graveler_core.errors import InvalidInput, Kind
 
 MAX_LISTED: Final = 1_000
 """Maximum number of parts or uploads of a page."""
+_COPIED: Final = re.compile(r"bytes=([0-9]{1,19})-([0-9]{0,19})")
 
 
 def create_upload(call: S3Call) -> Response:
@@ -73,7 +75,7 @@ def complete_upload(call: S3Call) -> Response:
     """Make one object of the parts that the body names, and stage an entry for it."""
     branch, path, id = call.branch, call.path, _upload_id(call)
     conditional = is_conditional_write(call.request)
-    wanted = [_named_part(element) for element in call.xml("CompleteMultipartUpload", checksums=False).all("Part")]
+    wanted = [_named_part(element) for element in call.xml("CompleteMultipartUpload", verify=False).all("Part")]
     if not wanted:
         raise malformed("must name at least one part")
     if sorted({number for number, _ in wanted}) != [number for number, _ in wanted]:
@@ -185,16 +187,16 @@ def _grouped(
 
 def _copied_range(wanted: str, size: int) -> tuple[int, int]:
     """Return the first position of a range of the source of a copy, and the one after its last."""
-    try:
-        part = content_range(wanted, size)
-    except UnsatisfiableRange as e:
-        raise S3Refusal(416, "InvalidRange", "x-amz-copy-source-range: is not a range of the source") from e
-    if part is None:
-        raise invalid_argument(f"x-amz-copy-source-range {wanted[:80]!r}: must have the form bytes=first-last")
-    last = wanted.strip().rpartition("-")[2].lstrip("0")
-    if "=-" not in wanted and not wanted.strip().endswith("-") and last != str(part[1]).lstrip("0"):
-        raise invalid_argument(f"x-amz-copy-source-range {wanted[:80]!r}: ends after the {size} bytes of the source")
-    return part[0], part[1] + 1
+    header = f"x-amz-copy-source-range {wanted[:80]!r}"
+    found = _COPIED.fullmatch(wanted.strip())
+    if found is None:
+        raise invalid_argument(f"{header}: must have the form bytes=first-last")
+    first, end = int(found[1]), int(found[2]) + 1 if found[2] else size
+    if first >= size:
+        raise S3Refusal(416, "InvalidRange", f"{header}: begins after the {size} bytes of the source")
+    if not first < end <= size:
+        raise invalid_argument(f"{header}: is not a range of the {size} bytes of the source")
+    return first, end
 
 
 def _follows(upload: tuple[str, str, datetime], key: str, id: str) -> bool:

@@ -32,14 +32,13 @@ from graveler.server.s3.object_metadata import (
 )
 from graveler.server.s3.object_metadata import modified as modification_time
 from graveler.server.s3.refusals import S3Refusal, invalid_argument, not_implemented
-from graveler.server.s3.request import S3Request
+from graveler.server.s3.request import MAX_PART_NUMBER, S3Request
 from graveler.server.s3.sha256_header import sha256_header
 from graveler_core.errors import InvalidInput, Kind, NotFound, PredicateFailed
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.content_file import ContentFile
 from graveler_core.model.entry import Entry
 
-MAX_PART_NUMBER: Final = 10_000
 PRESIGNED_SECONDS: Final = 900
 """Seconds for which a signed URL of the object store is valid."""
 _REDIRECTED: Final = "s3RedirectionSupport"

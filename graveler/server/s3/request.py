@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from graveler.server.s3.refusals import S3Refusal
+
+MAX_PART_NUMBER: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,14 +33,14 @@ _CHUNKED: Final = (*_CHUNKED_SIGNED, "STREAMING-UNSIGNED-PAYLOAD-TRAILER")
 class UploadBody:
     """Body of one upload. Iterate over it once; its MD5 is known at the end."""
 
-    def __init__(self, request: S3Request, signatures: ChunkSignatures | None, *, checksums: bool = True) -> None:
+    def __init__(self, request: S3Request, signatures: ChunkSignatures | None, *, verify: bool = True) -> None:
         """Prepare the body of a request.
 
         Args:
             request: The request.
             signatures: Signatures of the chunks, to verify those of a body that has them; `None` on a server without
                 access control, which verifies no signatures.
-            checksums: Compare the body with the headers `x-amz-checksum-…`.
+            verify: Compare the body with the headers `x-amz-checksum-…`.
 
         Raises:
             S3Refusal: A header about the body is not valid.
@@ -62,7 +62,7 @@ class UploadBody:
             raise invalid_argument(f"x-amz-content-sha256 {payload[:80]!r}: is not supported")
         elif payload != UNSIGNED_PAYLOAD:
             self._expect_digest(payload)
-        self._expect_headers(given=checksums)
+        self._expect_headers(given=verify)
         found = (*(checksum for _, _, checksum in self._expected), *(checksum for _, checksum in self._in_trailer))
         self._hashing = UploadHashing([checksum for checksum in found if checksum is not self._sha256])
         if self._length is not None and self._length > MAX_UPLOAD_BYTES:
