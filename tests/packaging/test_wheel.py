@@ -72,6 +72,20 @@ asked = {"repository": "lake", "branch": "main", "message": "Second"}
 commit.execute_in_process(run_config={"ops": {"commit": {"config": asked}}})
 print([commit.message for commit in g.repository("lake").log("main", limit=2)])
 """
+BY_ENTRY_POINTS = """
+import fsspec
+
+with fsspec.open("graveler://lake/main/a", store="sqlite:///meta.db") as file:
+    print(file.read())
+"""
+IN_PLUGINS = """
+from importlib.metadata import entry_points
+from upath import UPath
+
+(module,) = entry_points(group="dagster_dg_cli.registry_modules", name="dagster_graveler")
+print(module.load().__all__)
+print(UPath("graveler://lake/main/a", store="sqlite:///meta.db").read_bytes())
+"""
 
 
 @pytest.fixture(scope="module")
@@ -136,6 +150,12 @@ def test_the_command_line(wheel: Wheel, project: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.ci
+def test_the_file_system(wheel: Wheel, project: Path, tmp_path: Path) -> None:
+    python = install(wheel, tmp_path / "environment", "fs")
+    assert run(python, project, f"{OWN}{COMMIT}{BY_ENTRY_POINTS}") == "b'content'\n"
+
+
+@pytest.mark.ci
 def test_the_readme(wheel: Wheel, tmp_path: Path) -> None:
     """The install line of the README gives what its examples need, in a directory where nothing is."""
     python = install(wheel, tmp_path / "environment", *readme.extras())
@@ -148,7 +168,8 @@ def test_the_readme(wheel: Wheel, tmp_path: Path) -> None:
 @pytest.mark.ci
 def test_dagster(wheel: Wheel, project: Path, tmp_path: Path) -> None:
     python = install(wheel, tmp_path / "environment", "dagster")
-    assert run(python, project, f"{OWN}{COMMIT}{IN_DAGSTER}") == "['Second', 'First']\n"
+    said = run(python, project, f"{OWN}{COMMIT}{IN_DAGSTER}{IN_PLUGINS}")
+    assert said.splitlines() == ["['Second', 'First']", "['GravelerLakeComponent']", "b'content'"]
 
 
 @pytest.mark.slow
