@@ -16,6 +16,10 @@ def make_branches_asset(repository: str) -> dg.AssetSpec:
 
     Args:
         repository: Name of the repository.
+
+    Returns:
+        An external asset with one dynamic partition for each branch. The sensor of `make_branch_heads_sensor`
+        reports it.
     """
     return dg.AssetSpec(
         dg.AssetKey([repository, "branches"]),

@@ -15,6 +15,9 @@ def make_leftovers_asset(*, undelete_within: timedelta = UNDELETE_WITHIN) -> dg.
 
     Args:
         undelete_within: Time for which deleted repositories can be restored.
+
+    Returns:
+        The asset. It needs the resource `graveler`.
     """
 
     @dg.asset(

@@ -12,6 +12,9 @@ def make_pressure_asset(repository: str) -> dg.AssetsDefinition:
 
     Args:
         repository: Name of the repository. A repository that does not exist has no pressure.
+
+    Returns:
+        The asset. It needs the resource `graveler`.
     """
 
     @dg.asset(

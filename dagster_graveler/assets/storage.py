@@ -16,6 +16,9 @@ def make_storage_asset(repository: str, *, grace: timedelta = GRACE) -> dg.Asset
     Args:
         repository: Name of the repository. A repository that does not exist stores nothing.
         grace: Grace period of the dry run.
+
+    Returns:
+        The asset. It needs the resource `graveler`.
     """
 
     @dg.asset(

@@ -36,6 +36,9 @@ def make_doctor_check(
         repository: Name of the only repository to examine. `None` means the whole store.
         deep: Read all stored data, too.
         budget: Time limit of an examination in seconds.
+
+    Returns:
+        The check. It needs the resource `graveler`.
     """
 
     @dg.asset_check(name=CHECK, asset=asset, description="The doctor finds no problem of the store.")

@@ -16,6 +16,9 @@ def make_leftovers_check(
     Args:
         undelete_within: Time for which deleted repositories can be restored.
         bound: Additional time after which a leftover repository fails the check.
+
+    Returns:
+        The check. It needs the resource `graveler`.
     """
 
     @dg.asset_check(

@@ -12,6 +12,9 @@ def make_pressure_check(repository: str) -> dg.AssetChecksDefinition:
 
     Args:
         repository: Name of the repository.
+
+    Returns:
+        The check. It needs the resource `graveler`.
     """
 
     @dg.asset_check(asset=pressure_key(repository), description="No branch exceeds a threshold for compaction.")

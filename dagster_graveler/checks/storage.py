@@ -27,6 +27,9 @@ def make_storage_check(repository: str, *, share: float = SHARE, grace: timedelt
         repository: Name of the repository.
         share: Maximum share of reclaimable bytes in the content, from 0 to 1. A larger share fails the check.
         grace: Grace period of the dry run.
+
+    Returns:
+        The check. It needs the resource `graveler`.
     """
 
     @dg.asset_check(

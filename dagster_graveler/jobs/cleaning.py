@@ -29,6 +29,9 @@ def make_cleaning_job(
         undelete_within: Time for which deleted repositories can be restored.
         bound: Additional time after which a leftover repository fails the check of `graveler/leftovers`.
         most: Maximum number of steps for deleted repositories.
+
+    Returns:
+        The job `cleaning_job`.
     """
     times = Times(undelete_within, undelete_within + bound, most)
     find_deleted, empty_repository = make_find_deleted(times), make_empty_repository(times)
@@ -52,6 +55,9 @@ def make_cleaning_schedule(job: dg.JobDefinition, cron: str = "0 * * * *") -> dg
     Args:
         job: Result of `make_cleaning_job`.
         cron: Cron expression of the schedule.
+
+    Returns:
+        The schedule `cleaning_schedule`.
     """
     return dg.ScheduleDefinition(
         name="cleaning_schedule",

@@ -33,6 +33,9 @@ def make_collection_job(  # noqa: PLR0913 - the options of a schedule, all of th
             `<repository>/storage`.
         inventory: URI of an inventory to read instead of listing the storage namespace, such as the `manifest.json` of
             S3 Inventory. The launchpad can set a newer one for each run.
+
+    Returns:
+        The job. In the name, `-` of the repository becomes `_`.
     """
     given = {
         "repository": repository,
@@ -58,6 +61,9 @@ def make_collection_schedule(job: dg.JobDefinition, cron: str = "30 3 * * *") ->
     Args:
         job: Result of `make_collection_job`.
         cron: Cron expression of the schedule.
+
+    Returns:
+        The schedule, named as the job with the suffix `_schedule`.
     """
     return dg.ScheduleDefinition(
         name=f"{job.name}_schedule",

@@ -14,6 +14,9 @@ def make_compaction_job(graveler: GravelerResource) -> dg.JobDefinition:
 
     Args:
         graveler: The store. A `SparkGravelerResource` runs large compactions on Spark.
+
+    Returns:
+        The job `compaction_job`. The sensors of compaction request its runs.
     """
     return bound_job(
         dg.GraphDefinition(name="compaction_job", node_defs=[compact_branch]),

@@ -18,6 +18,9 @@ def make_completion_job(graveler: GravelerResource, given: Mapping[str, Any] | N
     Args:
         graveler: The store.
         given: Default configuration: fields of `dagster_graveler.ops.completing.CompletionConfig`.
+
+    Returns:
+        The job `completion_job`.
     """
     return bound_job(
         dg.GraphDefinition(name="completion_job", node_defs=[complete_migration]),

@@ -42,6 +42,9 @@ def make_delete_deployment_job(graveler: GravelerResource) -> dg.JobDefinition:
 
     Args:
         graveler: The connection.
+
+    Returns:
+        The job. Each run needs the repository and the Git branch in its configuration.
     """
 
     return bound_job(

@@ -15,6 +15,9 @@ def make_hooks_job(graveler: GravelerResource, repository: str) -> dg.JobDefinit
     Args:
         graveler: The store.
         repository: Name of the repository.
+
+    Returns:
+        The job. In the name, `-` of the repository becomes `_`.
     """
     return bound_job(
         dg.GraphDefinition(name=f"{repository}_deliver_hooks".replace("-", "_"), node_defs=[deliver_hooks]),
@@ -34,6 +37,9 @@ def make_hooks_schedule(
         repository: Name of the repository.
         resource_key: Key of a resource with a method `graveler()`.
         cron: Cron expression of the schedule.
+
+    Returns:
+        The schedule, named as the job with the suffix `_schedule`.
     """
 
     @dg.schedule(

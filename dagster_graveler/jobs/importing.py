@@ -17,7 +17,10 @@ def make_import_job(graveler: GravelerResource, given: Mapping[str, Any] | None 
 
     Args:
         graveler: The store. A `SparkGravelerResource` runs large imports on Spark.
-        given: Default configuration: fields of `dagster_graveler.ops.importing.Import`.
+        given: Default configuration: fields of `dagster_graveler.ops.importing.ImportConfig`.
+
+    Returns:
+        The job `import_job`.
     """
     return bound_job(
         dg.GraphDefinition(name="import_job", node_defs=[import_objects]),

@@ -20,6 +20,9 @@ def make_lakefs_migration_job(graveler: GravelerResource, given: Mapping[str, An
     Args:
         graveler: The store.
         given: Default configuration: fields of `dagster_graveler.ops.migrating.LakefsMigrationConfig`.
+
+    Returns:
+        The job `lakefs_migration_job`.
     """
     return bound_job(
         dg.GraphDefinition(name="lakefs_migration_job", node_defs=[migrate_lakefs]),

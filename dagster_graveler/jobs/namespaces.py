@@ -22,6 +22,9 @@ def make_namespaces_job(
         dry_run: Only report what would be deleted. Set it to false to delete content. The launchpad can change it for
             one run.
         grace: Least time between reserving a storage namespace, deleting its content, and releasing it.
+
+    Returns:
+        The job.
     """
     does = "Reports" if dry_run else "Deletes"
     return bound_job(
@@ -40,6 +43,9 @@ def make_namespaces_schedule(job: dg.JobDefinition, cron: str = "0 4 * * *") -> 
     Args:
         job: Result of `make_namespaces_job`.
         cron: Cron expression of the schedule.
+
+    Returns:
+        The schedule `namespaces_schedule`.
     """
     return dg.ScheduleDefinition(
         name="namespaces_schedule",

@@ -12,6 +12,9 @@ def make_pressure_schedule(repository: str) -> dg.ScheduleDefinition:
 
     Args:
         repository: Name of the repository.
+
+    Returns:
+        The schedule, with a job of its own.
     """
     job = dg.define_asset_job(
         f"{repository}_pressure".replace("-", "_"),

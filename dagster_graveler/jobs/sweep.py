@@ -22,6 +22,9 @@ def make_sweep_job(
         repository: Name of the repository.
         grace: Least age of objects to delete. At least a day, and longer than any commit, merge or compaction.
         uploads: Also delete files that failed jobs uploaded and never committed.
+
+    Returns:
+        The job. In the name, `-` of the repository becomes `_`.
     """
     given = {"repository": repository, "grace_hours": grace / timedelta(hours=1), "uploads": uploads}
     return bound_job(
@@ -39,6 +42,9 @@ def make_sweep_schedule(job: dg.JobDefinition, cron: str = "0 3 * * *") -> dg.Sc
     Args:
         job: Result of `make_sweep_job`.
         cron: Cron expression of the schedule.
+
+    Returns:
+        The schedule, named as the job with the suffix `_schedule`.
     """
     return dg.ScheduleDefinition(
         name=f"{job.name}_schedule",

@@ -17,6 +17,9 @@ def make_versioning_jobs(graveler: GravelerResource, repository: str | None = No
     Args:
         graveler: The store. A `SparkGravelerResource` runs large operations on Spark.
         repository: Default repository of `diff_job`, which then compares `main` with its previous commit.
+
+    Returns:
+        The jobs `commit_job`, `merge_job` and `diff_job`.
     """
     newest = {"repository": repository, "left": "main~1", "right": "main"}
     given = {} if repository is None else {diff.name: {diff.name: newest}}

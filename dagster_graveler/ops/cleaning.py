@@ -38,7 +38,14 @@ class Times:
 
 
 def make_find_deleted(times: Times) -> dg.OpDefinition:
-    """Return the op that finds the deleted repositories to be emptied, with a dynamic output for each name."""
+    """Return the op that finds the deleted repositories to be emptied, with a dynamic output for each name.
+
+    Args:
+        times: Retention and limits of the job.
+
+    Returns:
+        The op `find_deleted`.
+    """
 
     @dg.op(
         name="find_deleted",
@@ -57,7 +64,14 @@ def make_find_deleted(times: Times) -> dg.OpDefinition:
 
 
 def make_empty_repository(times: Times) -> dg.OpDefinition:
-    """Return the op that empties the deleted repositories with one name."""
+    """Return the op that empties the deleted repositories with one name.
+
+    Args:
+        times: Retention and limits of the job.
+
+    Returns:
+        The op `empty_repository`.
+    """
 
     @dg.op(
         name="empty_repository",
@@ -74,7 +88,14 @@ def make_empty_repository(times: Times) -> dg.OpDefinition:
 
 
 def make_clean_rest(times: Times) -> dg.OpDefinition:
-    """Return the op that cleans everything else and reports what is left in the store."""
+    """Return the op that cleans everything else and reports what is left in the store.
+
+    Args:
+        times: Retention and limits of the job.
+
+    Returns:
+        The op `clean_rest`.
+    """
 
     @dg.op(
         name="clean_rest",

@@ -94,6 +94,9 @@ def make_kept_branches_sensor(
         job: Job of the whole publication; the sensor requests runs of its publish asset.
         keep_for: Time after the last run for which a reported branch is kept.
         interval_seconds: Minimum time between two ticks.
+
+    Returns:
+        The sensor, named as the target's asset with the suffix `__kept_branches`.
     """
     group = target.group
 

@@ -66,7 +66,14 @@ class GravelerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         return self._graveler
 
     def place(self, repository: str) -> dict[str, str]:
-        """Return the options that name a repository for Spark's `format("graveler")`."""
+        """Return the options that name a repository for Spark's `format("graveler")`.
+
+        Args:
+            repository: Name of the repository.
+
+        Returns:
+            The options, which contain the credentials of the resource.
+        """
         storage = {f"storage.{name}": value for name, value in self.storage_options.items()}
         key = {"access_key_id": self.access_key_id, "secret_access_key": self.secret_access_key}
         shown = {name: value for name, value in key.items() if value}
@@ -75,6 +82,13 @@ class GravelerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     def report(self, say: Callable[[str], None], flow: str) -> Report:
         """Return a report that passes the decisions and the progress of a flow to `say`: the place where its work runs,
         and the work that is done.
+
+        Args:
+            say: Function of one line of text, such as the method `info` of a run's log.
+            flow: Name of the flow, for example `commit`.
+
+        Returns:
+            The report.
         """
         return self._report.begin(say, flow)
 
@@ -83,7 +97,11 @@ class GravelerResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         return None
 
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
-        """Close the handle at the end of the run or tick, which also finishes counters and background work."""
+        """Close the handle at the end of the run or tick, which also finishes counters and background work.
+
+        Args:
+            context: Dagster's context of the resource.
+        """
         opened, self._graveler = self._graveler, None
         if opened is not None:
             opened.close()

@@ -71,6 +71,12 @@ def make_branch_heads_sensor(  # noqa: PLR0913 - one call, most of it optional
             fails, the report contains the error instead of these metadata.
         resource_key: Key of a resource with a method `graveler()`.
         interval_seconds: Minimum time between two ticks.
+
+    Returns:
+        The sensor `<repository>_branches_moved`. In the name, `-` of the repository becomes `_`.
+
+    Raises:
+        ValueError: The asset has no dynamic partitions.
     """
     partitions, own = asset.partitions_def, published or {}
     if not isinstance(partitions, dg.DynamicPartitionsDefinition):

@@ -63,6 +63,9 @@ def make_compaction_sensor(
         prefix: Consider only branches whose `<repository>/<branch>` has this prefix: `lake/` for one repository.
         pace: Limits on requests.
         interval_seconds: Minimum time between two ticks.
+
+    Returns:
+        The sensor `compaction`. A prefix becomes a part of the name.
     """
 
     @dg.sensor(
@@ -104,6 +107,9 @@ def make_compaction_failure_sensor(
         job: The compaction job.
         name: Name of the sensor.
         at_most: Maximum number of ended runs for the same layers.
+
+    Returns:
+        The sensor, which Dagster starts after each failed run of the job.
     """
 
     @dg.run_failure_sensor(

@@ -51,6 +51,9 @@ def make_leftovers_sensor(
         undelete_within: Time for which deleted repositories can be restored; the same as in the job.
         most: Minimum number of due repositories for which a run is requested.
         interval_seconds: Minimum time between two ticks.
+
+    Returns:
+        The sensor `leftovers`.
     """
 
     @dg.sensor(

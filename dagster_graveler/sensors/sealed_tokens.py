@@ -58,6 +58,9 @@ def make_sealed_tokens_sensor(
         minutes: Time for which the same token must have been seen.
         pace: Limits on requests, and on the branches that a tick reads.
         interval_seconds: Minimum time between two ticks.
+
+    Returns:
+        The sensor `sealed_tokens`.
     """
 
     @dg.sensor(

@@ -79,7 +79,14 @@ class SparkCluster:
             )
 
     def tasks(self, rows: int) -> int:
-        """Return the number of tasks: 1 below the threshold, otherwise two or more."""
+        """Return the number of tasks: 1 below the threshold, otherwise two or more.
+
+        Args:
+            rows: Approximate number of rows to process.
+
+        Returns:
+            The number of tasks, each of about `rows_per_piece` rows.
+        """
         pieces = 1 if rows < self.threshold else max(2, -(-rows // self.rows_per_piece))
         self.report.decided(rows, self.threshold, pieces)
         return pieces
@@ -87,6 +94,13 @@ class SparkCluster:
     def map(self, work: Callable[[Stores, T], U], items: Sequence[T]) -> Iterator[U]:
         """Run `work` on each item as `Cluster.map` says. The work starts when the first result is requested; then a few
         results are held at a time.
+
+        Args:
+            work: A picklable function of the worker's stores and one item.
+            items: Picklable frozen values.
+
+        Yields:
+            One result for each item, in order.
 
         Raises:
             InvalidInput: A store is visible to one process or one machine only.
@@ -110,7 +124,17 @@ class SparkCluster:
         cuts: Sequence[bytes],
         work: Callable[[Stores, int, Iterator[pa.Table]], U],
     ) -> Iterator[U]:
-        """Sort rows and process them as `Cluster.sort` says. Lazy as `map` is, with the same errors."""
+        """Sort rows and process them as `Cluster.sort` says. Lazy as `map` is, with the same errors.
+
+        Args:
+            read: A picklable function of the worker's stores and one item, which yields tables with the column `key`.
+            items: Picklable frozen values.
+            cuts: Sorted keys that separate the ranges. There is one range more than cuts.
+            work: A picklable function of the worker's stores, the number of a range, and its tables in order of keys.
+
+        Yields:
+            One result for each range, in order.
+        """
         pieces = len(cuts) + 1
         reading, rows = self._packed(partial(in_pieces, read, tuple(cuts)), items)
         working, _ = self._packed(work, [])
@@ -139,6 +163,13 @@ class SparkCluster:
         """Call `work` in a worker with the batches of each partition of a DataFrame, and yield the results in order.
 
         Like `map`, but the rows are already on the workers, and no progress is reported.
+
+        Args:
+            work: A picklable function of the worker's stores and the batches of one partition.
+            frame: The rows.
+
+        Yields:
+            One result for each partition, in order.
         """
         piecework = self._asked(*packed(work))
         with explained():

@@ -68,7 +68,14 @@ class Connection:
         return replace(self, credentials=None)
 
     def connect(self, cluster: Cluster | None = None) -> Graveler:
-        """Open the same stores in this process; `cluster` runs work that is too large for it."""
+        """Open the same stores in this process.
+
+        Args:
+            cluster: Cluster for work that is too large for this process.
+
+        Returns:
+            The handle. Close it after use, or use it in a `with` statement.
+        """
         return connect(
             self.url,
             credentials=self.credentials,

@@ -31,11 +31,17 @@ _ATTEMPTS = 3
 
 
 def local_settings(cores: int = 2, memory: str = "1g") -> dict[str, str]:
-    """Return settings of a small local session: `cores` threads in one JVM of `memory`, few shuffle partitions, no web
-    page.
+    """Return settings of a small local session in one JVM, with few shuffle partitions and without a web page.
 
     A task is retried when its worker dies, as on a cluster. The session's time zone is UTC, so that dates never
     depend on the machine that runs a job.
+
+    Args:
+        cores: Number of tasks that run at once, and of shuffle partitions.
+        memory: Heap of the JVM, in the notation of Java: `1g`, `512m`.
+
+    Returns:
+        Settings by name, for `SparkSession.builder.config`.
     """
     return {
         **_LOCAL,

@@ -24,6 +24,9 @@ MAX_VALUE: Final = 96 * 1_024
 def check_partition(partition: bytes) -> None:
     """Check the size of a partition name.
 
+    Args:
+        partition: The partition name.
+
     Raises:
         InvalidInput: The partition is empty.
         LimitExceeded: The partition has more than 512 bytes.
@@ -37,6 +40,10 @@ def check_partition(partition: bytes) -> None:
 
 def check_key(partition: bytes, key: bytes) -> None:
     """Check the sizes of a partition name and a key.
+
+    Args:
+        partition: The partition name.
+        key: The key.
 
     Raises:
         InvalidInput: The partition or the key is empty.
@@ -53,6 +60,10 @@ def check_key(partition: bytes, key: bytes) -> None:
 
 def check_value(key: bytes, value: bytes) -> None:
     """Check the size of a value. Empty values are valid.
+
+    Args:
+        key: The key, which the error names.
+        value: The value.
 
     Raises:
         LimitExceeded: The value has more than 96 KiB.

@@ -54,7 +54,16 @@ class RowPage:
 
 
 def interval(prefix: bytes, start: bytes, end: bytes | None) -> KeyBounds:
-    """Return the range of keys that start with `prefix` and are in [start, end)."""
+    """Return the range of keys that start with `prefix` and are in [start, end).
+
+    Args:
+        prefix: Prefix of all keys.
+        start: First key.
+        end: Key after the last one, or `None` for all keys from `start` on.
+
+    Returns:
+        The range, which may be empty.
+    """
     upper = successor(prefix)
     if upper is None or (end is not None and end < upper):
         upper = end
@@ -72,6 +81,9 @@ def successor(prefix: bytes) -> bytes | None:
 
 def check_limit(limit: int | None) -> None:
     """Check the limit of a scan.
+
+    Args:
+        limit: The limit, or `None` for no limit.
 
     Raises:
         InvalidInput: The limit is negative.

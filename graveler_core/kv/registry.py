@@ -43,6 +43,9 @@ def open_store(url: str, storage_options: Mapping[str, str] | None = None) -> St
         url: The URL.
         storage_options: Options of object stores, for a store that is one (`s3://bucket/prefix`).
 
+    Returns:
+        The store. The caller closes it.
+
     Raises:
         InvalidInput: Kind InvalidUrl: the scheme is unknown, or the backend does not accept the rest of the URL.
         Unavailable: The store cannot be reached, is not a graveler store, or needs an extra that is not installed.

@@ -88,11 +88,24 @@ class Store(ABC):
         """Return the value of a key and its predicate, or `None` if the key is absent.
 
         The result includes every write that was acknowledged before the call, even while scans are open.
+
+        Args:
+            partition: The partition.
+            key: The key.
+
+        Returns:
+            The value and its predicate, or `None`.
         """
 
     @abstractmethod
     def set(self, partition: bytes, key: bytes, value: bytes) -> None:
-        """Write the value unconditionally."""
+        """Write the value unconditionally.
+
+        Args:
+            partition: The partition.
+            key: The key.
+            value: The new value.
+        """
 
     @abstractmethod
     def set_if(self, partition: bytes, key: bytes, value: bytes, predicate: Predicate | None) -> Predicate:
@@ -117,11 +130,20 @@ class Store(ABC):
         """Delete the key. An absent key is not an error.
 
         Use this only for keys that are never created again, because a delayed deletion would delete the new value.
+
+        Args:
+            partition: The partition.
+            key: The key.
         """
 
     @abstractmethod
     def delete_if(self, partition: bytes, key: bytes, predicate: Predicate) -> None:
         """Delete the key in one atomic step if the predicate holds. No predicate holds for an absent key.
+
+        Args:
+            partition: The partition.
+            key: The key.
+            predicate: The predicate that was read with the value, or `EXISTS`.
 
         Raises:
             PredicateFailed: The predicate does not hold. Nothing was deleted.
@@ -137,12 +159,22 @@ class Store(ABC):
         end: bytes | None = None,
         limit: int | None = None,
     ) -> Iterator[KeyValue]:
-        """Yield at most `limit` rows in byte order whose keys start with `prefix` and are in [start, end).
+        """Yield the rows of a key range in byte order.
 
-        `start` and `end` are full keys, including the prefix. The scan is lazy and not a snapshot: it reads pages of at
+        The scan is lazy and not a snapshot: it reads pages of at
         most 10,000 rows or 4 MiB, without a transaction between pages. A key that is present during the whole scan is
         yielded exactly once, with a value that it had during the scan. A key that is created or deleted during the scan
         is yielded once or not at all.
+
+        Args:
+            partition: The partition.
+            prefix: Prefix of all keys.
+            start: First key. It is a full key, including the prefix.
+            end: Key after the last one, also a full key, or `None` for all keys from `start` on.
+            limit: Maximum number of rows, or `None` for all of them.
+
+        Yields:
+            Keys with their values.
         """
 
     @abstractmethod
@@ -308,7 +340,16 @@ class Store(ABC):
 
 
 def predicate_failed(partition: bytes, key: bytes, predicate: Predicate | None) -> PredicateFailed:
-    """Return the error that every store raises if the predicate of a compare-and-swap does not hold."""
+    """Return the error that every store raises if the predicate of a compare-and-swap does not hold.
+
+    Args:
+        partition: The partition.
+        key: The key.
+        predicate: The predicate, or `None` if the key was expected to be absent.
+
+    Returns:
+        The error.
+    """
     if predicate is None:
         expected = "to be absent"
     elif predicate == EXISTS:

@@ -140,12 +140,27 @@ _OF_AUTH = (f"{AUTH_ARN}user/", f"{AUTH_ARN}group/", f"{AUTH_ARN}policy/")
 
 
 def repository_resource(repo: str) -> str:
-    """Return the ARN of a repository. With a trailing `/`, it is a prefix of everything in the repository."""
+    """Return the ARN of a repository. With a trailing `/`, it is a prefix of everything in the repository.
+
+    Args:
+        repo: Name of the repository.
+
+    Returns:
+        The ARN.
+    """
     return f"{FS_ARN}repository/{repo}"
 
 
 def object_resource(repo: str, path: str) -> str:
-    """Return the ARN of a path on any branch, or a prefix of paths."""
+    """Return the ARN of a path on any branch, or a prefix of paths.
+
+    Args:
+        repo: Name of the repository.
+        path: The path, or a prefix.
+
+    Returns:
+        The ARN.
+    """
     return f"{FS_ARN}repository/{repo}/object/{path}"
 
 

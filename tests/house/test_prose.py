@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeGuard
 
 import pytest
 
@@ -15,6 +16,9 @@ RIDDLES = re.compile(r"\W*(What|Whether|Where|Of|So|Who|Whose|Which|How|When|Tha
 """Beginnings that delay the subject of a sentence, or leave it out."""
 FACADE = "graveler_core/facade/"
 DOORS = ("graveler/__init__.py", "graveler_core/__init__.py")
+IMPORTED = re.compile(r"^from ((?:graveler|dagster_graveler)[\w.]*) import (?:\(([^)]*)\)|(.*))$", re.MULTILINE)
+"""An import of the project in an example of the documentation."""
+FACTORY = re.compile(r"make_\w+")
 
 
 def docstrings(source: Source) -> Iterator[ast.Constant]:
@@ -54,6 +58,38 @@ def exported(project: Project) -> Iterator[tuple[Source, ast.FunctionDef]]:
                 yield from ((defining, function) for function in functions if function.name in names)
 
 
+def taught(project: Project) -> Iterator[tuple[Source, ast.FunctionDef]]:
+    """The functions, and the methods of classes, that examples of the documentation import, and Dagster's factories."""
+    texts = [text for path, text in project.texts().items() if path.suffix == ".md"]
+    lines = [line for text in texts for line in IMPORTED.findall(text)]
+    names = {(module, name) for module, several, one in lines for name in re.findall(r"\w+", several or one)}
+    for source in project.production():
+        factories = source.module.startswith("dagster_graveler.")
+        for node in source.tree.body:
+            known = (source.module, getattr(node, "name", "")) in names
+            if isinstance(node, ast.FunctionDef) and (known or (factories and FACTORY.match(node.name))):
+                yield source, node
+            if isinstance(node, ast.ClassDef) and known:
+                yield from ((source, method) for method in node.body if public(method))
+
+
+def public(method: ast.stmt) -> TypeGuard[ast.FunctionDef]:
+    """Tell if a part of a class is a method that others call, and that its base class does not document."""
+    if not isinstance(method, ast.FunctionDef) or method.name.startswith("_"):
+        return False
+    decorators = {ast.unparse(each) for each in method.decorator_list}
+    return not decorators & {"property", "cached_property", "override", "pytest.fixture"}
+
+
+def one_sentence(method: ast.FunctionDef) -> bool:
+    """Tell if a method without arguments says in its first sentence what it returns."""
+    return ast.unparse(method.args) == "self" and (ast.get_docstring(method) or "").startswith("Return ")
+
+
+def raises(function: ast.FunctionDef) -> bool:
+    return any(isinstance(node, ast.Raise) for node in ast.walk(function))
+
+
 def missing(function: ast.FunctionDef) -> list[str]:
     """The sections that the docstring of a public function lacks, and the arguments that it does not name."""
     text = ast.get_docstring(function) or ""
@@ -89,6 +125,18 @@ def test_exported_functions_are_documented(project: Project) -> None:
     functions = list(exported(project))
     assert {function.name for _, function in functions} >= {"connect", "copy_store", "compare_stores"}
     assert not [f"{source.path}:{each.lineno} {lacks}" for source, each in functions if (lacks := missing(each))]
+
+
+def test_what_the_documentation_imports_is_documented(project: Project) -> None:
+    functions = list(taught(project))
+    assert {function.name for _, function in functions} >= {"make_import_job", "local_settings", "scan", "sort"}
+    lacks = {(source.path, each.lineno): set(missing(each)) for source, each in functions}
+    for source, each in functions:
+        if not raises(each):
+            lacks[source.path, each.lineno].discard("Raises")
+        if one_sentence(each):
+            lacks[source.path, each.lineno].discard("Returns")
+    assert not [f"{path}:{line} {sorted(gaps)}" for (path, line), gaps in lacks.items() if gaps]
 
 
 @pytest.mark.parametrize(
