@@ -127,9 +127,10 @@ def _token(stage: str, position: Position) -> str:
 def _parsed(token: str, names: Sequence[str]) -> tuple[str, Position]:
     try:
         stage, *position = json.loads(token)
-        known = stage in names and position and all(isinstance(part, str) for part in position)
-    except (ValueError, TypeError):
+        "".join(position).encode()
+        known = stage in names and len(position) in (1, 4)  # a name, and a place within what it names
+    except (ValueError, TypeError, RecursionError):
         known = False
     if not known:
-        raise InvalidInput(f"cleaning cannot continue after {token!r}: must be a token of an earlier call")
+        raise InvalidInput(f"cleaning cannot continue after {token!r:.80}: must be a token of an earlier call")
     return stage, tuple(position)

@@ -47,6 +47,15 @@ def test_the_calls_for_one_deletion_go_on(world: World, limit: int) -> None:
     g.clean(after=token)
 
 
+@pytest.mark.parametrize(
+    "token",
+    ["", "live", "[]", '["live"]', '["live",1]', '["dead","a"]', '["live","a","b"]', '["live","\\ud800"]', "[" * 9_999],
+)
+def test_other_tokens_are_refused(world: World, token: str) -> None:
+    with pytest.raises(InvalidInput, match=r"cannot continue after .{2,80}: must be a token of an earlier call"):
+        world.graveler().clean(after=token)
+
+
 def test_calls_add_up() -> None:
     first = Cleaned(repositories=1, rows=5, waiting=2, failed=1, failures=[("a", "why")], next="token")
     second = Cleaned(rows=3, layers=2, failed=1, failures=[("b", "too")])
