@@ -41,7 +41,7 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class LocalWork:
-    """Work of an interrupted command: bringing a commit, or making one."""
+    """Work of an interrupted command: a checkout or a commit."""
 
     commit: str = ""
     key: str = ""

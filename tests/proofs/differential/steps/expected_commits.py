@@ -1,4 +1,4 @@
-"""What merges and replays have in common: the merge base, the judge of a refusal, and the commits that a call made."""
+"""Expectations of merges and replays: the merge base, the judge of a refusal, and the commits that a call made."""
 
 from __future__ import annotations
 

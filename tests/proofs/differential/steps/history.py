@@ -6,7 +6,7 @@ from random import Random
 
 from tests.proofs.differential.model import Commit, Refused
 from tests.proofs.differential.refs import committed, ref
-from tests.proofs.differential.steps.bringing_in import base_of
+from tests.proofs.differential.steps.expected_commits import base_of
 from tests.proofs.differential.values import changes, counts, within
 from tests.proofs.differential.world import World
 

@@ -23,8 +23,8 @@ from tests.proofs.differential.model import (
     Refused,
 )
 from tests.proofs.differential.refs import committed, ref
-from tests.proofs.differential.steps.bringing_in import Link, Made, adopt, base_of, judged
 from tests.proofs.differential.steps.committing import key, used, words
+from tests.proofs.differential.steps.expected_commits import Link, Made, adopt, base_of, judged
 from tests.proofs.differential.steps.writing import pick
 from tests.proofs.differential.values import Merged, Sides, Value, changes, merged, put, same, staged_value
 from tests.proofs.differential.world import World

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from random import Random
 
 from tests.proofs.differential.steps import (
-    bringing,
     checking,
     collecting,
     committing,
@@ -16,6 +15,7 @@ from tests.proofs.differential.steps import (
     naming,
     reading,
     replaying,
+    transacting,
     upkeep,
     writing,
 )
@@ -37,8 +37,8 @@ STEPS: dict[Step, float] = {
     committing.hard_reset: 2,
     committing.pressure: 0.5,
     committing.thresholds: 0.2,
-    bringing.transact: 5,
-    bringing.take_over: 0.4,
+    transacting.transact: 5,
+    transacting.take_over: 0.4,
     merging.merge: 6,
     merging.conflicts: 1,
     replaying.cherry_pick: 3,

@@ -10,8 +10,8 @@ from typing import Any
 from graveler_core.facade.history import CommitRecord
 from tests.proofs.differential.model import CONFLICT, DIRTY, INVALID, NO_CHANGES, Branch, Refusals, Refused
 from tests.proofs.differential.refs import ref
-from tests.proofs.differential.steps.bringing_in import Link, Made, adopt, judged
 from tests.proofs.differential.steps.committing import key, used, words
+from tests.proofs.differential.steps.expected_commits import Link, Made, adopt, judged
 from tests.proofs.differential.steps.writing import pick
 from tests.proofs.differential.values import Content, Sides, changes, merged
 from tests.proofs.differential.world import Handle, World

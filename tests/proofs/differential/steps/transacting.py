@@ -10,8 +10,8 @@ from graveler_core.blobs.open import OpenedBlobs
 from graveler_core.model.operations import Basis, Operation, Put, Remove, Resolution, Unchanged
 from tests.old_paths import any_path
 from tests.proofs.differential.model import DIRTY, INVALID, NO_CHANGES, TRANSACTION_CONFLICT, Branch, Refusals
-from tests.proofs.differential.steps.bringing_in import judged
 from tests.proofs.differential.steps.committing import key, used, words
+from tests.proofs.differential.steps.expected_commits import judged
 from tests.proofs.differential.steps.writing import pick
 from tests.proofs.differential.values import Value, put, same, staged_value, under
 from tests.proofs.differential.world import World
