@@ -38,7 +38,7 @@ REPOSITORY = "flights"
 MAIN = "main"
 SHOWN_TABLE = "cleaned_flights"
 TIMETABLE = "timetable"
-SMALL: dict[str, Any] = {"url": {"env": "GRAVELER_STORE"}, "threshold": 10_000, "rows_per_piece": 10_000}
+SMALL: dict[str, Any] = {"url": {"env": "GRAVELER_STORE"}, "threshold": 10_000, "rows_per_task": 10_000}
 """Configuration of the resource `graveler` with low thresholds, so that Spark is used for little data."""
 
 

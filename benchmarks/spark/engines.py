@@ -28,7 +28,7 @@ from graveler.spark.cluster import SparkCluster
 from graveler.spark.connection import Connection
 from graveler.spark.report import Report
 from graveler.spark.session import local_settings, pin_worker_interpreter
-from graveler.spark.sizes import ROWS_PER_PIECE
+from graveler.spark.sizes import ROWS_PER_TASK
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
@@ -197,20 +197,20 @@ def session(master: str) -> Iterator[SparkSession]:
 
 
 def connected(
-    place: Place, spark: SparkSession | None, rows_per_piece: int = ROWS_PER_PIECE, report: Report | None = None
+    place: Place, spark: SparkSession | None, rows_per_task: int = ROWS_PER_TASK, report: Report | None = None
 ) -> Graveler:
     """Connect to the stores. With a Spark session, Spark does all work that it can do.
 
     Args:
         place: Stores of the run.
         spark: Spark session, or `None` to work in this process.
-        rows_per_piece: Number of rows per partition.
+        rows_per_task: Number of rows per partition.
         report: Receives facts about the work that Spark did.
     """
     if spark is None:
         return place.connect()
     connection = Connection(place.store)
-    return connection.connect(SparkCluster(spark, connection, rows_per_piece, 1, report or Report()))
+    return connection.connect(SparkCluster(spark, connection, rows_per_task, 1, report or Report()))
 
 
 def warm_up(place: Place, spark: SparkSession | None) -> None:

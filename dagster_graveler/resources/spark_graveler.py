@@ -7,7 +7,7 @@ from pydantic import Field
 
 from dagster_graveler.resources.graveler import GravelerResource
 from dagster_graveler.resources.spark import session
-from graveler.spark.sizes import ROWS_PER_PIECE, THRESHOLD
+from graveler.spark.sizes import ROWS_PER_TASK, THRESHOLD
 from graveler_core.extras import requires
 
 with requires("dagster-spark"):
@@ -25,13 +25,11 @@ class SparkGravelerResource(GravelerResource):
 
     pyspark: dg.ResourceDependency[LazyPySparkResource]
     threshold: int = Field(default=THRESHOLD, ge=0, description="Number of rows from which on work runs on Spark.")
-    rows_per_piece: int = Field(default=ROWS_PER_PIECE, ge=1, description="Approximate number of rows per task.")
+    rows_per_task: int = Field(default=ROWS_PER_TASK, ge=1, description="Approximate number of rows per task.")
 
     def _cluster(self) -> "Cluster":
         from graveler.spark.cluster import SparkCluster
         from graveler.spark.connection import Connection
 
         connection = Connection(self.url, self.storage_options, self.cache_dir, self.cache_bytes)
-        return SparkCluster(
-            lambda: session(self.pyspark), connection, self.rows_per_piece, self.threshold, self._report
-        )
+        return SparkCluster(lambda: session(self.pyspark), connection, self.rows_per_task, self.threshold, self._report)

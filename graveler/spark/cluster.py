@@ -34,9 +34,9 @@ from graveler.spark.environment_errors import explained, require_session
 from graveler.spark.filesystem_check import sights
 from graveler.spark.progress import watched
 from graveler.spark.report import Report
-from graveler.spark.sizes import ROWS_PER_PIECE, THRESHOLD
-from graveler.spark.sorting import ROWS_SQL, in_pieces
-from graveler.spark.worker import ITEMS, OUTCOMES_SQL, PACKAGE, Done, Failed, Piecework, packed
+from graveler.spark.sizes import ROWS_PER_TASK, THRESHOLD
+from graveler.spark.sorting import PARTITION, ROWS_SQL, in_partitions
+from graveler.spark.worker import ITEMS, OUTCOMES_SQL, PACKAGE, Done, Failed, WorkerCall, packed
 from graveler_core.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -59,23 +59,23 @@ class SparkCluster:
     Args:
         spark: The session, or a function that returns it, called when there is work for it.
         connection: Connection of the workers to the driver's stores.
-        rows_per_piece: Approximate number of rows per task.
+        rows_per_task: Approximate number of rows per task.
         threshold: Minimum number of rows for which Spark is used. The engine processes fewer rows in the driver.
         report: Receives decisions and progress.
     """
 
     spark: SparkSession | Callable[[], SparkSession]
     connection: Connection
-    rows_per_piece: int = ROWS_PER_PIECE
+    rows_per_task: int = ROWS_PER_TASK
     threshold: int = THRESHOLD
     report: Report = field(default_factory=Report, compare=False)
 
     def __post_init__(self) -> None:
         require_session(self.spark)
-        if self.rows_per_piece < 1 or self.threshold < 0:
+        if self.rows_per_task < 1 or self.threshold < 0:
             raise InvalidInput(
-                f"rows_per_piece must be at least 1 and threshold must not be negative, but they are "
-                f"{self.rows_per_piece} and {self.threshold}"
+                f"rows_per_task must be at least 1 and threshold must not be negative, but they are "
+                f"{self.rows_per_task} and {self.threshold}"
             )
 
     def tasks(self, rows: int) -> int:
@@ -85,11 +85,11 @@ class SparkCluster:
             rows: Approximate number of rows to process.
 
         Returns:
-            The number of tasks, each of about `rows_per_piece` rows.
+            The number of tasks, each of about `rows_per_task` rows.
         """
-        pieces = 1 if rows < self.threshold else max(2, -(-rows // self.rows_per_piece))
-        self.report.decided(rows, self.threshold, pieces)
-        return pieces
+        tasks = 1 if rows < self.threshold else max(2, -(-rows // self.rows_per_task))
+        self.report.decided(rows, self.threshold, tasks)
+        return tasks
 
     def map(self, work: Callable[[Stores, T], U], items: Sequence[T]) -> Iterator[U]:
         """Run `work` on each item as `Cluster.map` says. The work starts when the first result is requested; then a few
@@ -109,8 +109,8 @@ class SparkCluster:
         """
         if not items:
             return
-        piecework, rows = self._packed(work, items)
-        carried = _carried("graveler.spark.worker", "outcomes", piecework)
+        packed_call, rows = self._packed(work, items)
+        carried = _carried("graveler.spark.worker", "outcomes", packed_call)
 
         def done(spark: SparkSession) -> DataFrame:
             return _placed(spark, rows).mapInArrow(carried, OUTCOMES_SQL)
@@ -121,7 +121,7 @@ class SparkCluster:
         self,
         read: Callable[[Stores, T], Iterator[pa.Table]],
         items: Sequence[T],
-        cuts: Sequence[bytes],
+        split_points: Sequence[bytes],
         work: Callable[[Stores, int, Iterator[pa.Table]], U],
     ) -> Iterator[U]:
         """Sort rows and process them as `Cluster.sort` says. Lazy as `map` is, with the same errors.
@@ -129,32 +129,33 @@ class SparkCluster:
         Args:
             read: A picklable function of the worker's stores and one item, which yields tables with the column `key`.
             items: Picklable frozen values.
-            cuts: Sorted keys that separate the ranges. There is one range more than cuts.
-            work: A picklable function of the worker's stores, the number of a range, and its tables in order of keys.
+            split_points: Ascending keys that separate the partitions. There is one partition more than split points.
+            work: A picklable function of the worker's stores, the number of a partition, and its rows in order of keys.
 
         Yields:
-            One result for each range, in order.
+            One result for each partition, in order.
         """
-        pieces = len(cuts) + 1
-        reading, rows = self._packed(partial(in_pieces, read, tuple(cuts)), items)
+        partitions = len(split_points) + 1
+        reading, rows = self._packed(partial(in_partitions, read, tuple(split_points)), items)
         working, _ = self._packed(work, [])
         reads = _carried("graveler.spark.sorting", "rows", reading)
         works = _carried("graveler.spark.sorting", "outcomes", working)
 
         def done(spark: SparkSession) -> DataFrame:
-            found = _placed(spark, rows).mapInArrow(reads, ROWS_SQL)
-            return found.repartitionById(pieces, "piece").sortWithinPartitions("key").mapInArrow(works, OUTCOMES_SQL)
+            read_rows = _placed(spark, rows).mapInArrow(reads, ROWS_SQL)
+            together = read_rows.repartitionById(partitions, PARTITION)
+            return together.sortWithinPartitions("key").mapInArrow(works, OUTCOMES_SQL)
 
-        yield from self._fetched(done, pieces, _stage(work))
+        yield from self._fetched(done, partitions, _stage(work))
 
-    def _fetched(self, done: Callable[[SparkSession], DataFrame], pieces: int, stage: str) -> Iterator[Any]:
+    def _fetched(self, done: Callable[[SparkSession], DataFrame], tasks: int, stage: str) -> Iterator[Any]:
         """Yield the results of all tasks, in order."""
         with explained():
             spark = self.spark() if callable(self.spark) else self.spark
             require_session(spark)
-            fetch = partial(_gathered(done(spark), pieces).toLocalIterator, prefetchPartitions=True)
-            tell = partial(self.report.progressed, stage, total=pieces)
-            for ordinal, row in enumerate(watched(spark, fetch, pieces, tell)):
+            fetch = partial(_gathered(done(spark), tasks).toLocalIterator, prefetchPartitions=True)
+            tell = partial(self.report.progressed, stage, total=tasks)
+            for ordinal, row in enumerate(watched(spark, fetch, tasks, tell)):
                 if row.ordinal != ordinal:
                     raise AssertionError(f"Spark returned outcome {row.ordinal} instead of {ordinal}")
                 yield _result(pickle.loads(row.outcome))  # noqa: S301 (our own workers')
@@ -171,9 +172,9 @@ class SparkCluster:
         Yields:
             One result for each partition, in order.
         """
-        piecework = self._asked(*packed(work))
+        packed_call = self._asked(*packed(work))
         with explained():
-            made = frame.mapInArrow(_carried("graveler.spark.worker", "outcomes_of_rows", piecework), OUTCOMES_SQL)
+            made = frame.mapInArrow(_carried("graveler.spark.worker", "outcomes_of_rows", packed_call), OUTCOMES_SQL)
             # The results of partitions are small. A single partition is fetched at once, when all of them are done.
             fetch = made.repartition(1).sortWithinPartitions("ordinal").toLocalIterator
             self.report.placed()
@@ -194,7 +195,7 @@ class SparkCluster:
         for uri in namespaces:
             refuse_memory(uri)
         seen = sights(self.connection.url, namespaces)
-        return packed(Piecework(function, self.connection, seen, version(PACKAGE)))[0]
+        return packed(WorkerCall(function, self.connection, seen, version(PACKAGE)))[0]
 
 
 def _placed(spark: SparkSession, rows: pa.Table) -> DataFrame:
@@ -209,7 +210,7 @@ def _gathered(done: DataFrame, outcomes: int) -> DataFrame:
 
 
 def _carried(
-    module: str, function: str, piecework: bytes
+    module: str, function: str, packed_call: bytes
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return a function for `mapInArrow` that is pickled by value, so that a worker without this package can run it and
     report that.
@@ -222,7 +223,7 @@ def _carried(
             called = getattr(import_module(module), function)
         except ModuleNotFoundError as missing:
             raise RuntimeError(f"graveler is not installed: {missing}") from None  # NOT_INSTALLED
-        yield from called(piecework, batches)
+        yield from called(packed_call, batches)
 
     return run
 

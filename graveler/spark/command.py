@@ -19,7 +19,7 @@ from graveler.spark.connection import Connection
 from graveler.spark.environment_errors import explained
 from graveler.spark.report import Report
 from graveler.spark.session import pin_worker_interpreter
-from graveler.spark.sizes import ROWS_PER_PIECE, THRESHOLD
+from graveler.spark.sizes import ROWS_PER_TASK, THRESHOLD
 from graveler.spark.staging import stage_dataframe
 from graveler_core.clusters import ClusterRequest, FilesOfRows, StoreAccess
 from graveler_core.errors import InvalidInput
@@ -50,7 +50,7 @@ class SparkCommand:
         given = self._request.rows_per_task, self._request.threshold
         rows, threshold = (
             default if value is None else value
-            for value, default in zip(given, (ROWS_PER_PIECE, THRESHOLD), strict=True)
+            for value, default in zip(given, (ROWS_PER_TASK, THRESHOLD), strict=True)
         )
         cluster = SparkCluster(_session, connection.for_workers, rows, threshold, self._report)
         if self._request.start:
@@ -64,7 +64,7 @@ class SparkCommand:
                 frame = _session().read.format(files.format).load(files.location)
         except PySparkException as error:
             raise InvalidInput(f"input {files.location}: {error.getMessage() or error}") from error
-        return asdict(stage_dataframe(frame, branch, pieces=files.partitions))
+        return asdict(stage_dataframe(frame, branch, partitions=files.partitions))
 
     def facts(self) -> dict[str, str | int]:
         """Return the engine, and if work was planned: rows, threshold and tasks."""

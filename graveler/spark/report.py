@@ -25,7 +25,7 @@ class Report:
     """Name of the current operation: commit, merge."""
     rows: int | None = None
     """Rows of the largest work that was planned; `None` if no work was large enough to plan."""
-    pieces: int = 1
+    tasks: int = 1
     threshold: int = 0
     elsewhere: bool = False
     """True if Spark ran work that cannot run in this process."""
@@ -34,21 +34,21 @@ class Report:
     def begin(self, say: Callable[[str], None] = _ignore, flow: str = "") -> Report:
         """Reset the report. From now on, send messages to `say`, prefixed with the flow's name."""
         self.say, self.flow, self.rows = say, flow, None
-        self.pieces, self.elsewhere, self._told = 1, False, ("", 0)
+        self.tasks, self.elsewhere, self._told = 1, False, ("", 0)
         return self
 
-    def decided(self, rows: int, threshold: int, pieces: int) -> None:
+    def decided(self, rows: int, threshold: int, tasks: int) -> None:
         """Record that work on `rows` rows was divided into tasks. One task means that it runs in this process, reported
         once.
         """
         if self.rows is None or rows > self.rows:
-            if self.rows is None or pieces > 1:
-                where = f"in {pieces} tasks on Spark" if pieces > 1 else "in this process"
+            if self.rows is None or tasks > 1:
+                where = f"in {tasks} tasks on Spark" if tasks > 1 else "in this process"
                 self._tell(
                     f"processing about {counted(rows, 'row')} {where} (Spark is used from {counted(threshold, 'row')})"
                 )
             self.rows, self.threshold = rows, threshold
-        self.pieces = max(self.pieces, pieces)
+        self.tasks = max(self.tasks, tasks)
 
     def placed(self) -> None:
         """Record that Spark processes rows that are on its machines, regardless of their number."""
@@ -65,13 +65,13 @@ class Report:
     @property
     def engine(self) -> str:
         """`spark` if any work ran there, otherwise `local`."""
-        return "spark" if self.elsewhere or self.pieces > 1 else "local"
+        return "spark" if self.elsewhere or self.tasks > 1 else "local"
 
     def facts(self) -> dict[str, str | int]:
         """Return the engine, and, if any work was planned: rows, threshold and number of tasks."""
         if self.rows is None:
             return {"engine": self.engine}
-        asked = {"rows planned": self.rows, "spark from rows": self.threshold, "pieces": self.pieces}
+        asked = {"rows planned": self.rows, "spark from rows": self.threshold, "tasks": self.tasks}
         return {"engine": self.engine, **asked}
 
     def _tell(self, said: str) -> None:

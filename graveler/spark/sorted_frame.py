@@ -48,22 +48,22 @@ class SortedFrame:
         return cluster.map_rows(work, self.frame)
 
 
-def sorted_frame(frame: DataFrame, pieces: int | None = None) -> SortedFrame:
+def sorted_frame(frame: DataFrame, partitions: int | None = None) -> SortedFrame:
     """Return the rows of a DataFrame as `stage_many` takes them, sorted.
 
     Args:
         frame: A DataFrame with the columns of `stage_many` or of the relation `entries`: `path` for `key`, and the
             address type also by name.
-        pieces: Number of partitions; by default, the number of shuffle partitions of the session.
+        partitions: Number of partitions; by default, the number of shuffle partitions of the session.
 
     Raises:
         InvalidInput: A column is unknown, missing or duplicated, or has a type that cannot be converted.
     """
-    if pieces is not None and pieces < 1:
-        raise InvalidInput(f"pieces {pieces}: must be at least 1")
+    if partitions is not None and partitions < 1:
+        raise InvalidInput(f"partitions {partitions}: must be at least 1")
     _require_staged(frame.schema)
     rows = frame.select([_column(field).alias(_name(field)) for field in frame.schema])
-    cut = [F.col("key")] if pieces is None else [pieces, F.col("key")]
+    cut = [F.col("key")] if partitions is None else [partitions, F.col("key")]
     return SortedFrame(rows.repartitionByRange(*cut).sortWithinPartitions("key"))
 
 

@@ -28,38 +28,39 @@ if TYPE_CHECKING:
 
 _TIME: Final = "mtime"
 _ERROR: Final = "error"
-_PIECE: Final = "piece"
-ROWS_SQL: Final = f"{_PIECE} int, key binary, size bigint, etag string, {_TIME} bigint, {_ERROR} binary"
+PARTITION: Final = "partition_number"
+"""Name of the column that tells to which partition a row belongs."""
+ROWS_SQL: Final = f"{PARTITION} int, key binary, size bigint, etag string, {_TIME} bigint, {_ERROR} binary"
 """Columns of a listing in transit. Times are in microseconds, so that they do not depend on a session's time zone."""
 _ROWS: Final = pa.schema(
     [
-        (_PIECE, pa.int32()),
+        (PARTITION, pa.int32()),
         *(pa.field(field.name, pa.int64() if field.name == _TIME else field.type) for field in LISTED),
         (_ERROR, pa.binary()),
     ]
 )
 
 
-def in_pieces(
-    read: Callable[[Stores, Any], Iterator[pa.Table]], cuts: Sequence[bytes], stores: Stores, item: Any
+def in_partitions(
+    read: Callable[[Stores, Any], Iterator[pa.Table]], split_points: Sequence[bytes], stores: Stores, item: Any
 ) -> Iterator[pa.Table]:
     """Yield the rows of an item, each with the number of its partition."""
     for table in read(stores, item):
         found = table.sort_by(KEY)
         keys = found.column(KEY).combine_chunks()
-        edges = [0, *(upper_bound(keys, cut) for cut in cuts), len(keys)]
+        edges = [0, *(upper_bound(keys, point) for point in split_points), len(keys)]
         numbers = np.repeat(np.arange(len(edges) - 1, dtype=np.int32), np.diff(edges))
         times = found.column(_TIME).cast(pa.int64())
         columns = [pa.array(numbers), *(times if name == _TIME else found.column(name) for name in LISTED.names)]
         yield pa.Table.from_arrays([*columns, pa.nulls(len(keys), pa.binary())], schema=_ROWS)
 
 
-def rows(piecework: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def rows(packed_call: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Convert batches of items to the rows that they describe. Called in a worker, by `mapInArrow`."""
     for batch in batches:
         for item in batch.column("item"):
             try:
-                work, connection = unpacked(piecework)
+                work, connection = unpacked(packed_call)
                 for table in work(opened(connection), pickle.loads(item.as_buffer())):  # noqa: S301 (the driver's own)
                     yield from table.to_batches()
             except GravelerError as error:
@@ -67,12 +68,12 @@ def rows(piecework: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Rec
                 yield pa.record_batch([[0], [b""], [0], [None], [None], [failed]], schema=_ROWS)
 
 
-def outcomes(piecework: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def outcomes(packed_call: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Convert the rows of one partition, in key order, to its outcome. Called in a worker, by `mapInArrow`."""
     task = TaskContext.get()
     assert task is not None  # noqa: S101 - Spark calls this
     number = task.partitionId()
-    yield outcome_row(number, outcome_of(piecework, partial(_worked, number, batches)))
+    yield outcome_row(number, outcome_of(packed_call, partial(_worked, number, batches)))
 
 
 def _worked(number: int, batches: Iterator[pa.RecordBatch], work: Callable[..., Any], stores: Stores) -> Any:
@@ -85,6 +86,6 @@ def _listed(number: int, batch: pa.RecordBatch) -> pa.Table:
         failed: Failed = pickle.loads(errors.drop_null()[0].as_buffer())  # noqa: S301 (our own workers')
         failed.error.add_note(failed.trace)
         raise failed.error
-    if pc.any(pc.not_equal(batch.column(_PIECE), number)).as_py():
+    if pc.any(pc.not_equal(batch.column(PARTITION), number)).as_py():
         raise AssertionError(f"Spark returned rows of another partition in partition {number}")
     return pa.Table.from_batches([batch]).select(LISTED.names).cast(LISTED)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from graveler_core.model.changes import Written
 
 
-def stage_dataframe(frame: DataFrame, branch: Branch, *, pieces: int | None = None) -> Written:
+def stage_dataframe(frame: DataFrame, branch: Branch, *, partitions: int | None = None) -> Written:
     """Stage all rows of a DataFrame at once, as `branch.stage_many` stages those of a table.
 
     Args:
@@ -25,7 +25,7 @@ def stage_dataframe(frame: DataFrame, branch: Branch, *, pieces: int | None = No
             which `identity` is ignored. If `removed` is true, the row removes the path. The DataFrame must be
             deterministic.
         branch: Branch of a graveler that was connected with a `SparkCluster`.
-        pieces: Number of partitions to sort into; by default, the number of shuffle partitions of the session.
+        partitions: Number of partitions to sort into; by default, the number of shuffle partitions of the session.
 
     Returns:
         The numbers of records, of removals among them, and of files.
@@ -36,4 +36,4 @@ def stage_dataframe(frame: DataFrame, branch: Branch, *, pieces: int | None = No
         PermissionDenied: The branch is protected, or the repository is read-only.
         Unavailable: Spark has no Java, no session or no workers, or its workers lack a requirement.
     """
-    return branch.stage_sorted(sorted_frame(frame, pieces))
+    return branch.stage_sorted(sorted_frame(frame, partitions))

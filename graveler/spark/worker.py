@@ -33,7 +33,7 @@ PACKAGE: Final = "graveler"
 
 
 @dataclass(frozen=True, slots=True)
-class Piecework:
+class WorkerCall:
     """One call of `SparkCluster.map` without its items, or one call of `map_rows`."""
 
     work: bytes
@@ -67,21 +67,21 @@ def packed(value: object) -> tuple[bytes, set[str]]:
     return buffer.getvalue(), packer.namespaces
 
 
-def outcomes(piecework: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def outcomes(packed_call: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Convert batches of `ITEMS` to batches of `OUTCOMES`, one row each. Called in a worker, by `mapInArrow`."""
     for batch in batches:
         for ordinal, item in zip(*batch.select(ITEMS.names).columns, strict=True):
-            yield outcome_row(ordinal.as_py(), outcome_of(piecework, partial(_worked, item.as_buffer())))
+            yield outcome_row(ordinal.as_py(), outcome_of(packed_call, partial(_worked, item.as_buffer())))
 
 
-def outcomes_of_rows(piecework: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def outcomes_of_rows(packed_call: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Convert all batches of a partition to one row of `OUTCOMES` with its number. Called in a worker, by
     `mapInArrow`.
     """
     task = TaskContext.get()
     yield outcome_row(
         0 if task is None else task.partitionId(),
-        outcome_of(piecework, lambda work, stores: work(stores, batches)),
+        outcome_of(packed_call, lambda work, stores: work(stores, batches)),
     )
 
 
@@ -90,10 +90,10 @@ def outcome_row(ordinal: int, outcome: Done | Failed) -> pa.RecordBatch:
     return pa.record_batch([[ordinal], [pickle.dumps(outcome)]], schema=OUTCOMES)
 
 
-def outcome_of(piecework: bytes, call: Callable[[Callable[..., Any], Stores], Any]) -> Done | Failed:
+def outcome_of(packed_call: bytes, call: Callable[[Callable[..., Any], Stores], Any]) -> Done | Failed:
     """Return the outcome of one call, which `call` executes."""
     try:
-        work, connection = unpacked(piecework)
+        work, connection = unpacked(packed_call)
         return Done(call(work, opened(connection)))
     except GravelerError as error:
         return Failed(error, traceback.format_exc())
@@ -104,13 +104,13 @@ def _worked(item: pa.Buffer, work: Callable[..., Any], stores: Stores) -> Any:
 
 
 @lru_cache(maxsize=2)
-def unpacked(piecework: bytes) -> tuple[Callable[..., Any], Connection]:
+def unpacked(packed_call: bytes) -> tuple[Callable[..., Any], Connection]:
     """Return the function and the connection of a call, after checking that the worker can run it.
 
     Raises:
         InvalidInput: The worker has another version of the package, or sees other files.
     """
-    asked: Piecework = pickle.loads(piecework)  # noqa: S301 (the driver's own)
+    asked: WorkerCall = pickle.loads(packed_call)  # noqa: S301 (the driver's own)
     if version(PACKAGE) != asked.version:
         raise InvalidInput(
             f"Spark's workers have {PACKAGE} {version(PACKAGE)}, the driver has {asked.version}: install one version"

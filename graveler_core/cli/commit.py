@@ -48,7 +48,7 @@ def commit(  # noqa: PLR0913 - the command line's own options
     """Commit the uncommitted changes of a branch. A message without text is refused, as by Git.
 
     JSON: one document with id, message, committer, creation_date, parents, metadata, generation. With --cluster it also
-    has verb, engine and, if work was planned, "rows planned", "spark from rows" and pieces (number of tasks).
+    has verb, engine and, if work was planned, "rows planned", "spark from rows" and tasks.
     """
     require_message(message, allow_empty_message=allow_empty_message)
     target = ref_uri(uri)

@@ -48,7 +48,7 @@ class Cluster(Protocol):
         self,
         read: Callable[[Stores, T], Iterator[pa.Table]],
         items: Sequence[T],
-        cuts: Sequence[bytes],
+        split_points: Sequence[bytes],
         work: Callable[[Stores, int, Iterator[pa.Table]], U],
     ) -> Iterator[U]:
         """Sort the rows of the items by key, and yield the results of a function for each partition, in order, lazily.
@@ -58,7 +58,7 @@ class Cluster(Protocol):
             read: Function that returns the rows of an item, as tables in `blobs.port.LISTED`, in any order. The
                 requirements for `work` of `map` apply.
             items: As for `map`.
-            cuts: Ascending split points: a partition contains the keys after one split point up to and including the
+            split_points: Ascending keys. A partition contains the keys after one split point up to and including the
                 next. There is one partition more than split points.
             work: Function that receives the number of the partition, from 0, and its rows in order of their keys. The
                 requirements for `work` of `map` apply.

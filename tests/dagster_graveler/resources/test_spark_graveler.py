@@ -47,9 +47,9 @@ def test_ops_share_its_cluster_and_start_no_session(url: str, no_session: None, 
             cluster = opened.graveler()._stores.cluster
             assert cluster is not None
             assert [cluster.tasks(rows) for rows in (9, 10, 11)] == [1, 5, 6]
-            assert report.facts() == {"engine": "spark", "rows planned": 11, "spark from rows": 10, "pieces": 6}
+            assert report.facts() == {"engine": "spark", "rows planned": 11, "spark from rows": 10, "tasks": 6}
 
-    given = resource(url, threshold=10, rows_per_piece=2)
+    given = resource(url, threshold=10, rows_per_task=2)
     branch = GravelerBranch(graveler=given, repository="lake", storage_root=tmp_path.as_uri())
 
     @dg.job(resource_defs={"graveler": given, "branch": branch})
@@ -76,13 +76,13 @@ def test_a_large_commit_is_made_by_spark_and_says_so(
         main = graveler.create_repository("lake", (tmp_path / "lake").as_uri()).branch("main")
         paths = [f"{number:05}" for number in range(3_000)]
         main.stage_many(pa.table({"key": paths, "address": paths, "size": [1] * 3_000, "checksum": paths}))
-    job, *_ = make_versioning_jobs(resource(url, threshold=1_000, rows_per_piece=1_000))
+    job, *_ = make_versioning_jobs(resource(url, threshold=1_000, rows_per_task=1_000))
     result = job.execute_in_process(
         run_config={"ops": {"commit": {"config": {"repository": "lake", "branch": "main", "message": "Many"}}}}
     )
     (output,) = result.filter_events(lambda event: event.is_successful_output)
     said = {name: value.value for name, value in output.step_output_data.metadata.items()}
-    assert [said[name] for name in ("engine", "rows planned", "spark from rows", "pieces")] == [
+    assert [said[name] for name in ("engine", "rows planned", "spark from rows", "tasks")] == [
         "spark",
         3_000,
         1_000,

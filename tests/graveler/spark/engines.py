@@ -30,7 +30,7 @@ class OneSeed(RandomIds):
 
 
 class Engines:
-    """Two repositories: `alone`, and `spark`, whose work is cut into pieces.
+    """Two repositories: `alone`, and `spark`, whose work is divided into tasks.
 
     The workers use the connection, and this process too, unless it has a URL of its own for the same store.
     """
@@ -39,7 +39,7 @@ class Engines:
         self,
         spark: SparkSession,
         root: Path,
-        rows_per_piece: int = 10_000,
+        rows_per_task: int = 10_000,
         threshold: int = 20_000,
         connection: Connection | None = None,
         *,
@@ -47,7 +47,7 @@ class Engines:
     ) -> None:
         connection = connection or Connection(f"sqlite:///{root}/meta.db?durability=process")
         self.report = Report()
-        cluster = SparkCluster(spark, connection, rows_per_piece, threshold, self.report)
+        cluster = SparkCluster(spark, connection, rows_per_task, threshold, self.report)
         stores = replace(
             opening.open_stores(url or connection.url, storage_options=connection.storage_options or None),
             ids=OneSeed(),

@@ -35,7 +35,7 @@ def main(root: Path, rows: int) -> None:
     for name, value in local_settings(memory=HEAP).items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
-    made = Engines(spark, root, rows_per_piece=BATCH // 2, threshold=BATCH)
+    made = Engines(spark, root, rows_per_task=BATCH // 2, threshold=BATCH)
     commit(made.alone, rows)
     made.report.begin()
     commit(made.spark, rows)

@@ -145,9 +145,9 @@ def test_streams(spark: SparkSession, lake: Lake, tmp_path: Path) -> None:
 def test_flows_are_those_of_the_engine_alone(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rows are staged by the workers, a commit cut into pieces, an inventory sorted, a difference counted."""
+    """Rows are staged by the workers, a commit cut into partitions, an inventory sorted, a difference counted."""
     monkeypatch.setattr(spreading, "FIRST", 500)
-    engines = Engines(spark, tmp_path, rows_per_piece=5_000, threshold=10_000)
+    engines = Engines(spark, tmp_path, rows_per_task=5_000, threshold=10_000)
     listed = inventory(tmp_path / "inventory", 12_000, files=2)
 
     def told() -> None:
@@ -159,7 +159,7 @@ def test_flows_are_those_of_the_engine_alone(
         on_spark = repository is engines.spark
         engines.report.begin()
         if on_spark:
-            stage_dataframe(spark.createDataFrame(given), main, pieces=3)
+            stage_dataframe(spark.createDataFrame(given), main, partitions=3)
             told()
         else:
             main.stage_many(given)

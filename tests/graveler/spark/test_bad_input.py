@@ -114,7 +114,7 @@ def test_a_namespace_that_cannot_be_reached(
 
 def test_a_branch_that_moves_while_workers_work(spark: SparkSession, tmp_path: Path) -> None:
     """Others commit between plan and swap: ours is planned anew, on their commit. They do not wait for their turn."""
-    engines = Engines(spark, tmp_path, rows_per_piece=5_000, threshold=10_000)
+    engines = Engines(spark, tmp_path, rows_per_task=5_000, threshold=10_000)
     assert engines.spark._stores.cluster is not None
     theirs = Entry(address="data/theirs", size=6, checksum="theirs")
 

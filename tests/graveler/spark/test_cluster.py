@@ -151,23 +151,23 @@ def test_a_session_that_is_missing_or_stopped_is_told(connection: Connection, sp
         next(SparkCluster(stopped, connection).map(toy_work.doubled, [1]))
 
 
-@pytest.mark.parametrize(("rows", "pieces"), [(0, 1), (99, 1), (100, 10), (101, 11), (1_000, 100)])
-def test_work_below_the_threshold_is_one_task(connection: Connection, rows: int, pieces: int) -> None:
-    assert SparkCluster(not_called, connection, rows_per_piece=10, threshold=100).tasks(rows) == pieces
+@pytest.mark.parametrize(("rows", "tasks"), [(0, 1), (99, 1), (100, 10), (101, 11), (1_000, 100)])
+def test_work_below_the_threshold_is_one_task(connection: Connection, rows: int, tasks: int) -> None:
+    assert SparkCluster(not_called, connection, rows_per_task=10, threshold=100).tasks(rows) == tasks
 
 
 def test_work_on_the_cluster_has_at_least_two_tasks(connection: Connection) -> None:
-    assert SparkCluster(not_called, connection, rows_per_piece=10, threshold=0).tasks(1) == 2
-    for wrong in ({"rows_per_piece": 0}, {"threshold": -1}):
-        with pytest.raises(InvalidInput, match="rows_per_piece must be at least 1"):
+    assert SparkCluster(not_called, connection, rows_per_task=10, threshold=0).tasks(1) == 2
+    for wrong in ({"rows_per_task": 0}, {"threshold": -1}):
+        with pytest.raises(InvalidInput, match="rows_per_task must be at least 1"):
             SparkCluster(not_called, connection, **wrong)
 
 
 def test_a_worker_takes_several_items_too(connection: Connection) -> None:
     """Spark puts one into a partition; nothing rests on that."""
-    piecework, rows = SparkCluster(not_called, connection)._packed(toy_work.doubled, [1, 2, 3])
+    packed_call, rows = SparkCluster(not_called, connection)._packed(toy_work.doubled, [1, 2, 3])
     assert rows.schema == ITEMS
-    made = pa.Table.from_batches(outcomes(piecework, iter(rows.combine_chunks().to_batches())))
+    made = pa.Table.from_batches(outcomes(packed_call, iter(rows.combine_chunks().to_batches())))
     assert made["ordinal"].to_pylist() == [0, 1, 2]
 
 

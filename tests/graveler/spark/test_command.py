@@ -182,7 +182,7 @@ def test_each_is_a_program(name: str) -> None:
 @pytest.mark.slow
 def test_spark_submit_runs_it_on_spark(store: str, graveler: Graveler) -> None:
     lake = graveler.repository("lake")
-    paths = [f"{number:05}" for number in range(2_999)]  # with the path that is staged already, three pieces of 1,000
+    paths = [f"{number:05}" for number in range(2_999)]  # with the path that is staged already, three tasks of 1,000
     lake.branch("main").stage_many(
         pa.table({"key": paths, "address": paths, "size": [1] * len(paths), "checksum": paths}),
     )
@@ -193,7 +193,7 @@ def test_spark_submit_runs_it_on_spark(store: str, graveler: Graveler) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     ran = subprocess.run(submit, check=True, capture_output=True, text=True, env=environment)
     document = json.loads(ran.stdout.splitlines()[-1])
-    assert (document["engine"], document["pieces"]) == ("spark", 3)
+    assert (document["engine"], document["tasks"]) == ("spark", 3)
     assert document["id"] == lake.commit("main").id
     assert "tasks of applying" in ran.stdout  # Spark makes one stream of a program's two
     graveler.close()

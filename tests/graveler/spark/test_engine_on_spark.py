@@ -154,4 +154,4 @@ def test_five_million_entries_in_a_small_heap(tmp_path: Path) -> None:
     ran = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True)
     found = json.loads(ran.stdout)
     assert found["spark"] == found["alone"]
-    assert (found["engine"], found["pieces"] >= 10) == ("spark", True)
+    assert (found["engine"], found["tasks"] >= 10) == ("spark", True)

@@ -95,24 +95,24 @@ def test_what_is_wrong_with_an_inventory_is_told_as_it_is_here(spark: SparkSessi
     engines.stores.close()
 
 
-def test_rows_come_to_their_pieces_in_order(spark: SparkSession, tmp_path: Path) -> None:
+def test_rows_come_to_their_partitions_in_order(spark: SparkSession, tmp_path: Path) -> None:
     connection = Connection(f"sqlite:///{tmp_path}/meta.db")
     connection.connect().close()
     cluster = SparkCluster(spark, connection)
     cuts = [b"000009", b"000010", b"000500"]
-    found = list(cluster.sort(toy_work.hundred_rows, range(10), cuts, toy_work.keys_of_piece))
+    found = list(cluster.sort(toy_work.hundred_rows, range(10), cuts, toy_work.keys_of_partition))
     keys = [b"%06d" % n for n in range(1_000)]
     assert found == [(0, keys[:10]), (1, keys[10:11]), (2, keys[11:501]), (3, keys[501:])]
-    nothing = list(cluster.sort(toy_work.hundred_rows, range(1), [b"5", b"6"], toy_work.keys_of_piece))
+    nothing = list(cluster.sort(toy_work.hundred_rows, range(1), [b"5", b"6"], toy_work.keys_of_partition))
     assert [len(keys) for _, keys in nothing] == [100, 0, 0]
     with pytest.raises(NotFound, match="item 7 is gone") as raised:
-        list(cluster.sort(partial(toy_work.rows_but_one, 7), range(10), cuts, toy_work.keys_of_piece))
+        list(cluster.sort(partial(toy_work.rows_but_one, 7), range(10), cuts, toy_work.keys_of_partition))
     assert any("rows_but_one" in note for note in raised.value.__notes__)
 
 
 def test_rows_travel_whole() -> None:
-    [table] = sorting.in_pieces(lambda stores, item: iter([toy_work.listed([2, 1])]), [b"000001"], None, 0)  # type: ignore[arg-type]
-    assert table.column("piece").to_pylist() == [0, 1]
+    [table] = sorting.in_partitions(lambda stores, item: iter([toy_work.listed([2, 1])]), [b"000001"], None, 0)  # type: ignore[arg-type]
+    assert table.column("partition_number").to_pylist() == [0, 1]
     [batch] = table.to_batches()
     again = sorting._listed(1, batch.slice(1))
     assert again.schema == LISTED

@@ -11,10 +11,10 @@ def test_the_largest_work_decides_what_is_told() -> None:
     assert report.facts() == {"engine": "local"}
     report.decided(20, 100, 1)
     report.decided(40, 100, 1)
-    assert report.facts() == {"engine": "local", "rows planned": 40, "spark from rows": 100, "pieces": 1}
+    assert report.facts() == {"engine": "local", "rows planned": 40, "spark from rows": 100, "tasks": 1}
     report.decided(1_200, 100, 12)
     report.decided(60, 100, 1)
-    assert report.facts() == {"engine": "spark", "rows planned": 1_200, "spark from rows": 100, "pieces": 12}
+    assert report.facts() == {"engine": "spark", "rows planned": 1_200, "spark from rows": 100, "tasks": 12}
     assert said == [
         "processing about 20 rows in this process (Spark is used from 100 rows)",
         "processing about 1,200 rows in 12 tasks on Spark (Spark is used from 100 rows)",

@@ -74,23 +74,25 @@ def as_relation(given: pa.Table) -> pa.Table:
     return named.rename_columns(["path" if name == "key" else name for name in named.schema.names])
 
 
-def assert_alike(engines: Engines, given: pa.Table, frame: DataFrame, pieces: int | None = None) -> Written:
+def assert_alike(engines: Engines, given: pa.Table, frame: DataFrame, partitions: int | None = None) -> Written:
     engines.alone.branch("main").stage_many(given)
-    written = stage_dataframe(frame, engines.spark.branch("main"), pieces=pieces)
+    written = stage_dataframe(frame, engines.spark.branch("main"), partitions=partitions)
     for repository in (engines.alone, engines.spark):
         repository.branch("main").commit("staged")
     engines.assert_equal("main")
     return written
 
 
-@pytest.mark.parametrize(("rows", "pieces"), [(30_000, 5), (3_000, None), (1, 3)])
-def test_a_commit_of_them_is_that_of_stage_many(engines: Engines, spark: SparkSession, rows: int, pieces: int) -> None:
+@pytest.mark.parametrize(("rows", "partitions"), [(30_000, 5), (3_000, None), (1, 3)])
+def test_a_commit_of_them_is_that_of_stage_many(
+    engines: Engines, spark: SparkSession, rows: int, partitions: int
+) -> None:
     chance = random.Random(rows)
     for _ in range(2):
         given = many(chance, rows)
-        written = assert_alike(engines, given, spark.createDataFrame(given), pieces)
+        written = assert_alike(engines, given, spark.createDataFrame(given), partitions)
         assert (written.records, written.removals) == (given.num_rows, sum(given["removed"].to_pylist()))
-        assert written.files <= (pieces or 10)
+        assert written.files <= (partitions or 10)
     assert engines.report.engine == "spark"
 
 
@@ -102,7 +104,7 @@ def test_columns_and_keys_of_every_kind(engines: Engines, spark: SparkSession) -
 def test_no_rows_stage_nothing(engines: Engines, spark: SparkSession) -> None:
     main = engines.spark.branch("main")
     none = spark.createDataFrame([], "path string, size bigint")
-    assert stage_dataframe(none, main) == stage_dataframe(none, main, pieces=3) == Written(0, 0, 0)
+    assert stage_dataframe(none, main) == stage_dataframe(none, main, partitions=3) == Written(0, 0, 0)
     assert main.record().sealed_tokens == ()
 
 
@@ -122,7 +124,7 @@ def test_workers_that_die_leave_one_layer(engines: Engines, spark: SparkSession,
     cluster = Killing(spark, held.cluster.connection, marks=str(tmp_path))
     engines.spark = Graveler(replace(held, cluster=cluster)).repository("spark")
     given = many(random.Random(3), 2_000)
-    stage_dataframe(spark.createDataFrame(given), engines.spark.branch("main"), pieces=3)
+    stage_dataframe(spark.createDataFrame(given), engines.spark.branch("main"), partitions=3)
     assert len([*tmp_path.glob("killed-*")]) == 3
     (layer,) = engines.spark.branch("main").record().sealed_tokens
     assert isinstance(layer, SegmentLayer)
@@ -176,7 +178,7 @@ def test_columns_are_refused_before_anything_is_computed(spark: SparkSession, sc
 
 
 def test_parts_are_one_at_least(spark: SparkSession) -> None:
-    with pytest.raises(InvalidInput, match="pieces 0: must be at least 1"):
+    with pytest.raises(InvalidInput, match="partitions 0: must be at least 1"):
         sorted_frame(spark.createDataFrame([], "path string"), 0)
 
 

@@ -122,8 +122,8 @@ def rows_but_one(gone: int, stores: Stores, item: int) -> Iterator[pa.Table]:
         raise NotFound(f"item {item} is gone")
 
 
-def keys_of_piece(stores: Stores, number: int, pages: Iterator[pa.Table]) -> tuple[int, list[bytes]]:
-    """A piece's number and its keys."""
+def keys_of_partition(stores: Stores, number: int, pages: Iterator[pa.Table]) -> tuple[int, list[bytes]]:
+    """A partition's number and its keys."""
     return number, [key for page in pages for key in page.column("key").to_pylist()]
 
 

@@ -53,19 +53,19 @@ class Scattered:
         self,
         read: Callable[[Stores, T], Iterator[pa.Table]],
         items: Sequence[T],
-        cuts: Sequence[bytes],
+        split_points: Sequence[bytes],
         work: Callable[[Stores, int, Iterator[pa.Table]], U],
     ) -> Iterator[U]:
         given = [pickle.loads(pickle.dumps(item)) for item in items]
         reading = pickle.loads(pickle.dumps(read))
         tables = [LISTED.empty_table(), *(table for item in given for table in reading(self.open(), item))]
         rows = pa.concat_tables(tables).sort_by("key")
-        bounds = [b"", *(cut + b"\0" for cut in cuts), None]
-        pieces = [between(rows, start or b"", end) for start, end in pairwise(bounds)]
-        return self.map(partial(_piece_worked, work), list(enumerate(pieces)))
+        bounds = [b"", *(point + b"\0" for point in split_points), None]
+        partitions = [between(rows, start or b"", end) for start, end in pairwise(bounds)]
+        return self.map(partial(_partition_worked, work), list(enumerate(partitions)))
 
 
-def _piece_worked(
+def _partition_worked(
     work: Callable[[Stores, int, Iterator[pa.Table]], U], stores: Stores, item: tuple[int, pa.Table]
 ) -> U:
     number, rows = item

@@ -29,8 +29,8 @@ from tests.graveler.spark.cluster.marks import Marked, Marks, die
 T = TypeVar("T")
 BRANCH, SOURCE = "main", "dev"
 REPOSITORY = "spark"
-PIECE = 20_000
-"""Rows of a piece, as far as it can be cut: a commit of `lakes.ROWS` is four."""
+TASK_ROWS = 20_000
+"""Rows of a task, as far as it can be cut: a commit of `lakes.ROWS` is four."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Orders:
     key: str
     """The call's idempotency key."""
     dies: str = ""
-    """Where it kills itself: `<stage>.<piece>`, or `before swap`, `after swap`."""
+    """Where it kills itself: `<stage>.<task>`, or `before swap`, `after swap`."""
     turns: bool = True
     """Whether it takes turns with others."""
     marked: bool = True
@@ -60,7 +60,7 @@ class Orders:
 
 class Dying(Passing):
     """A store whose process dies around the swap that makes its verb visible: the first one of the branch's record
-    after the pieces of its tree were handed over."""
+    after the tasks of its tree were handed over."""
 
     def __init__(self, inner: Store, orders: Orders) -> None:
         super().__init__(inner)
@@ -100,7 +100,7 @@ def run(orders: Orders) -> dict[str, object]:
     """Do what was ordered; a session is begun when there is work for one."""
     fetching._AT_ONCE = 1  # so that some results are fetched when others have been handed over
     report = Report()
-    spark = SparkCluster(lambda: session(orders), Connection(orders.store), PIECE, 2 * PIECE, report)
+    spark = SparkCluster(lambda: session(orders), Connection(orders.store), TASK_ROWS, 2 * TASK_ROWS, report)
     stores = open_stores(orders.store)
     stores = replace(
         stores,

@@ -18,7 +18,7 @@ from tests.graveler.spark.cluster.driver import BRANCH, REPOSITORY, SOURCE
 from tests.graveler.spark.engines import OneSeed, table
 
 ROWS = 200_000
-"""Of most changes: some ranges in each piece."""
+"""Of most changes: some ranges in each task."""
 THERE, HERE = range(2 * ROWS), range(2 * ROWS, 3 * ROWS)
 """What the two sides of a merge change."""
 AGES = timedelta(days=8)

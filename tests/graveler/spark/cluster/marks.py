@@ -1,6 +1,6 @@
 """Files in which workers report each attempt at a task, and with which a test pauses them.
 
-An attempt writes a mark before it does its work and one after it. While there is a file `hold-<moment>.<stage>.<piece>`
+An attempt writes a mark before it does its work and one after it. While there is a file `hold-<moment>.<stage>.<task>`
 it goes no further than that moment (`before` or `after` the work). So a test decides by what it sees, not by the clock.
 """
 
@@ -29,10 +29,10 @@ PATIENCE = 300
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One attempt at a piece, in a process."""
+    """One attempt at a task, in a process."""
 
     stage: str
-    piece: int
+    task: int
     pid: int
     """Of the Python worker."""
     number: int
@@ -49,29 +49,29 @@ class Marks:
 
     directory: Path
 
-    def attempts(self, stage: str, piece: int) -> list[Attempt]:
-        """The attempts at a piece, in the order in which they began."""
-        return self._read(f"attempt.{stage}.{piece}.*")
+    def attempts(self, stage: str, task: int) -> list[Attempt]:
+        """The attempts at a task, in the order in which they began."""
+        return self._read(f"attempt.{stage}.{task}.*")
 
     def all(self) -> list[Attempt]:
         """All attempts, in the order in which they began."""
         return self._read("attempt.*")
 
-    def hold(self, moment: str, stage: str, piece: int) -> Path:
-        """Let no attempt at a piece pass a moment until the file is removed."""
-        path = self.directory / f"hold-{moment}.{stage}.{piece}"
+    def hold(self, moment: str, stage: str, task: int) -> Path:
+        """Let no attempt at a task pass a moment until the file is removed."""
+        path = self.directory / f"hold-{moment}.{stage}.{task}"
         path.touch()
         return path
 
-    def wait(self, moment: str, stage: str, piece: int) -> None:
-        """Wait for as long as attempts at a piece are held up."""
-        await_(lambda: not (self.directory / f"hold-{moment}.{stage}.{piece}").exists(), f"{moment} {stage} {piece}")
+    def wait(self, moment: str, stage: str, task: int) -> None:
+        """Wait for as long as attempts at a task are held up."""
+        await_(lambda: not (self.directory / f"hold-{moment}.{stage}.{task}").exists(), f"{moment} {stage} {task}")
 
-    def begin(self, stage: str, piece: int) -> Path:
+    def begin(self, stage: str, task: int) -> Path:
         """Mark an attempt; gives its mark."""
         task = TaskContext.get()
         number = 0 if task is None else task.attemptNumber()
-        path = self.directory / f"attempt.{stage}.{piece}.{uuid.uuid4().hex}"
+        path = self.directory / f"attempt.{stage}.{task}.{uuid.uuid4().hex}"
         draft = self.directory / f"draft-{path.name}"
         executor = _parent(os.getppid())
         draft.write_text(json.dumps({"pid": os.getpid(), "number": number, "executor": executor}))
@@ -87,30 +87,30 @@ class Marks:
         return [self._attempt(path) for path in sorted(found, key=lambda path: path.stat().st_mtime_ns)]
 
     def _attempt(self, path: Path) -> Attempt:
-        _, stage, piece, _ = path.name.split(".")
+        _, stage, task, _ = path.name.split(".")
         told = json.loads(path.read_text())
-        return Attempt(stage=stage, piece=int(piece), **told, done=path.with_name(f"{path.name}.done").exists())
+        return Attempt(stage=stage, task=int(task), **told, done=path.with_name(f"{path.name}.done").exists())
 
 
 def marked(marks: Marks, stage: str, work: Callable[[Stores, T], U], stores: Stores, item: tuple[int, T]) -> U:
-    """In a worker: a piece of work, its attempt marked and held up."""
-    piece, given = item
-    mark = marks.begin(stage, piece)
-    marks.wait("before", stage, piece)
+    """In a worker: a task of work, its attempt marked and held up."""
+    task, given = item
+    mark = marks.begin(stage, task)
+    marks.wait("before", stage, task)
     made = work(stores, given)
     marks.end(mark)
-    marks.wait("after", stage, piece)
+    marks.wait("after", stage, task)
     return made
 
 
 @dataclass(frozen=True)
 class Marked:
-    """A cluster whose attempts are marked, and whose driver is held up, or dies, when it was handed a piece."""
+    """A cluster whose attempts are marked, and whose driver is held up, or dies, when it was handed a task."""
 
     cluster: Cluster
     marks: Marks
     dies: str = ""
-    """`<stage>.<piece>`: the driver kills itself when it was handed this piece."""
+    """`<stage>.<task>`: the driver kills itself when it was handed this task."""
 
     def tasks(self, rows: int) -> int:
         return self.cluster.tasks(rows)
@@ -118,12 +118,12 @@ class Marked:
     def map(self, work: Callable[[Stores, T], U], items: Sequence[T]) -> Iterator[U]:
         stage = _name(work)
         results = self.cluster.map(partial(marked, self.marks, stage, work), [*enumerate(items)])
-        for piece, result in enumerate(results):
-            handed = self.marks.directory / f"handed.{stage}.{piece}"
+        for task, result in enumerate(results):
+            handed = self.marks.directory / f"handed.{stage}.{task}"
             handed.touch()
-            if self.dies == f"{stage}.{piece}":
+            if self.dies == f"{stage}.{task}":
                 die()
-            self.marks.wait("handed", stage, piece)
+            self.marks.wait("handed", stage, task)
             yield result
 
 

@@ -18,10 +18,10 @@ pytestmark = [pytest.mark.xdist_group("cluster"), pytest.mark.slow]
 HELD = (0, 2)
 
 
-def held(driver: Driver, piece: int) -> Attempt:
-    """The first attempt at a piece of the tree, when it has done its work and hands nothing back."""
-    attempts = partial(driver.marks.attempts, "applying", piece)
-    driver.until(lambda: any(attempt.done for attempt in attempts()), f"piece {piece} is done")
+def held(driver: Driver, task: int) -> Attempt:
+    """The first attempt at a task of the tree, when it has done its work and hands nothing back."""
+    attempts = partial(driver.marks.attempts, "applying", task)
+    driver.until(lambda: any(attempt.done for attempt in attempts()), f"task {task} is done")
     return attempts()[0]
 
 
@@ -37,15 +37,15 @@ def judge(lake: Lake, drivers: Drivers) -> None:
 def test_killed_when_the_work_is_done(lake: Lake, drivers: Drivers, whom: str) -> None:
     lake.begun().staged()
     marks = drivers.marks()
-    holds = [marks.hold("after", "applying", piece) for piece in HELD]
+    holds = [marks.hold("after", "applying", task) for task in HELD]
     driver = drivers.start("commit")
-    for piece, hold in zip(HELD, holds, strict=True):
-        attempt = held(driver, piece)
+    for task, hold in zip(HELD, holds, strict=True):
+        attempt = held(driver, task)
         os.kill(attempt.pid if whom == "the worker" else attempt.executor, signal.SIGKILL)
         await_(lambda attempt=attempt: not alive(attempt.pid), "the worker is dead")
         hold.unlink()
     judge(lake, drivers)
-    assert all(len(marks.attempts("applying", piece)) > 1 for piece in HELD)
+    assert all(len(marks.attempts("applying", task)) > 1 for task in HELD)
 
 
 def test_executors_killed_while_results_are_fetched(lake: Lake, drivers: Drivers) -> None:

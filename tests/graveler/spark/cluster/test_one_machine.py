@@ -10,14 +10,14 @@ import pytest
 
 from benchmarks.standalone import Machines, standalone
 from tests.graveler.spark.cluster.conftest import ROOT, Drivers, left_running
-from tests.graveler.spark.cluster.driver import PIECE, Orders
+from tests.graveler.spark.cluster.driver import TASK_ROWS, Orders
 from tests.graveler.spark.cluster.lakes import Lake, left, wrong
 
 pytestmark = pytest.mark.xdist_group("cluster")
 
 
 def test_it_starts_commits_and_ends(lake: Lake, postgresql_url: str, tmp_path: Path) -> None:
-    lake.staged(rows=3 * PIECE)
+    lake.staged(rows=3 * TASK_ROWS)
     with standalone(tmp_path / "spark", Machines(1, 1), {"PYTHONPATH": str(ROOT)}) as cluster:
         with Drivers(Orders(postgresql_url, cluster.url, "", "", ""), tmp_path) as drivers:
             hold = drivers.marks().hold("after", "applying", 0)

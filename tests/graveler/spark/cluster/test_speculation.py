@@ -31,15 +31,15 @@ def test_copies_at_work_beside_the_first_attempts(lake: Lake, drivers: Drivers, 
     else:
         lake.diverged()
     marks = drivers.marks()
-    holds = [marks.hold("before", "applying", piece) for piece in HELD]
+    holds = [marks.hold("before", "applying", task) for task in HELD]
     driver = drivers.start(verb, settings=SPECULATION)
-    for piece in HELD:
-        driver.until(lambda piece=piece: len(marks.attempts("applying", piece)) == 2, f"a copy of {piece}")
+    for task in HELD:
+        driver.until(lambda task=task: len(marks.attempts("applying", task)) == 2, f"a copy of {task}")
     for hold in holds:
         hold.unlink()
     assert driver.ended()["engine"] == "spark"
-    for piece in HELD:
-        first, copy = sorted(marks.attempts("applying", piece), key=lambda attempt: attempt.number)
+    for task in HELD:
+        first, copy = sorted(marks.attempts("applying", task), key=lambda attempt: attempt.number)
         assert (first.number, copy.number) == (0, 1)
         assert first.executor != copy.executor
     assert not list(wrong(lake.expected(verb)))
@@ -53,10 +53,10 @@ def test_copies_at_work_beside_the_first_attempts(lake: Lake, drivers: Drivers, 
 def test_copies_of_tasks_that_write_a_dataframe(lake: Lake, drivers: Drivers) -> None:
     """Each attempt stores files of its own; the commit names those of one of them."""
     marks = drivers.marks()
-    holds = [marks.hold("after", "rows", piece) for piece in HELD]
+    holds = [marks.hold("after", "rows", task) for task in HELD]
     driver = drivers.start("write", program="writing", settings=SPECULATION)
-    for piece in HELD:
-        driver.until(lambda piece=piece: len(marks.attempts("rows", piece)) == 2, f"a copy of {piece}")
+    for task in HELD:
+        driver.until(lambda task=task: len(marks.attempts("rows", task)) == 2, f"a copy of {task}")
     for hold in holds:
         hold.unlink()
     assert driver.ended() == {"numbers": ROWS, "right": True}

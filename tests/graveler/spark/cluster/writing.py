@@ -1,6 +1,6 @@
 """A driver that writes a DataFrame: `python -m tests.graveler.spark.cluster.writing ORDERS`.
 
-Rows are held up as pieces are.
+Rows are held up as tasks are.
 """
 
 from __future__ import annotations
