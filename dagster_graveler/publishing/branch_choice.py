@@ -136,7 +136,7 @@ def _kept(
     publication: Publication | None,
     exists: Callable[[str, str], bool],
 ) -> BranchChoice | None:
-    """Return the newest branch of the publication for the same partitions, if the run covers a part of it."""
+    """Return the newest kept branch for the same partitions, if the run covers only a part of the publication."""
     if publication is None or publication.is_whole(planned_assets(instance, run.run_id)):
         return None
     record = instance.get_run_record_by_id(run.run_id)

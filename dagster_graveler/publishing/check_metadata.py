@@ -22,7 +22,7 @@ Paths = Mapping[dg.AssetKey, str]
 def with_branch_metadata(check: dg.AssetChecksDefinition, branch: str, paths: Paths) -> dg.AssetChecksDefinition:
     """Return a check whose results have the metadata `graveler/branch` and `graveler/content`.
 
-    They are taken before the function of the check runs. The metadata of the function take precedence.
+    The tables are measured before the function of the check runs. Metadata that the function returns take precedence.
 
     Args:
         check: A check, or several that one function measures.

@@ -31,7 +31,7 @@ def what_to_do(group: TableGroup, place: BranchIdentity, run: dg.DagsterRun | No
 
 
 def run_again(group: TableGroup, place: BranchIdentity, run: dg.DagsterRun | None) -> str:
-    """Return advice on a branch whose merge lost against another publication.
+    """Return advice on a branch whose merge was refused because another publication was merged first.
 
     Args:
         group: The group of the branch.

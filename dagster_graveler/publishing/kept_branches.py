@@ -230,7 +230,7 @@ class _Examination:
 
 
 def _reported(instance: dg.DagsterInstance, group: TableGroup) -> set[str]:
-    """Return the newest reports."""
+    """Return the digests of the newest reports."""
     records = instance.fetch_observations(group.publish_key, limit=_REPORTS).records
     found: set[str] = set()
     for record in records:

@@ -2,10 +2,10 @@
 
 Each merge is atomic. Several merges together are not: between two of them, readers see the first target with the new
 data and the second with the old one. Nothing is merged before every target has a good verdict and a merge that would
-succeed at this moment. After that, the sequence stops only if a merge loses against another publication, or if a
-store fails. The merges have idempotency keys, so a retry finds those that were made and continues with the others.
-One step makes all merges of a run. If two runs publish at the same time, then for each target the later merge sees the
-other run's commit, and is refused if both runs replaced the same partitions.
+succeed at this moment. After that, the sequence stops only if a merge is refused because another publication was merged
+first, or if a store fails. The merges have idempotency keys, so a retry finds those that were made and continues with
+the others. One step makes all merges of a run. If two runs publish at the same time, then for each target the later
+merge sees the other run's commit, and is refused if both runs replaced the same partitions.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ KEPT = "kept"
 NOTHING = "nothing to publish"
 ALREADY = "already published"
 _LOST = ("MergeConflict", "PrefixChanged")
-"""Kinds of errors of a merge that lost against another publication."""
+"""Kinds of errors of a merge that is refused because another publication was merged first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ def _refused(context: dg.OpExecutionContext, judged: Sequence[Judged]) -> dg.Fai
     told = [_told(context, each, len(judged) > 1) for each in judged if not each.verdict.good]
     if good := [each for each in judged if each.verdict.good]:
         waiting = ", ".join(f"{each.branch.name!r} of repository {each.branch.repository!r}" for each in good)
-        told.append(f"All blocking checks of branch {waiting} passed. It waits for the others.")
+        told.append(f"Not published, because another branch was refused: {waiting}.")
     metadata: dict[str, Any] = {STATE: KEPT, "branch": ", ".join(dict.fromkeys(each.branch.name for each in judged))}
     return dg.Failure("\n".join(told), metadata={**metadata, **_shown(judged)}, allow_retries=False)
 
@@ -208,7 +208,9 @@ def _lost(context: dg.OpExecutionContext, each: Judged, refused: dg.Failure, don
         advice = run_again(group, each.place, context.run)
     told = [kept(each.place, reasons, advice, group.member_of is not None)]
     merged_before = [one for one in done if one.metadata[STATE] == PUBLISHED]
-    told += [f"Published before, and it stays: {one.target.group.name} as commit {one.commit}" for one in merged_before]
+    told += [
+        f"Already published, and not undone: {one.target.group.name} as commit {one.commit}" for one in merged_before
+    ]
     return dg.Failure(
         "\n".join(told),
         metadata={**more, STATE: KEPT, "branch": each.branch.name, **_shown([each])},

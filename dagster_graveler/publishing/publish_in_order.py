@@ -27,7 +27,7 @@ class PublishTarget:
         tables: Assets that an IO manager of this package stores on the branch of the run.
         checks: Checks of the tables.
         branch: Key of the resource `GravelerBranch`, which names the repository and the branch to publish into.
-        show: Function that returns metadata to show of the published state.
+        show: Function that returns metadata about the published state, to be shown in Dagster.
     """
 
     key: dg.AssetKey | str | Sequence[str]
@@ -61,7 +61,7 @@ def publish_in_order(  # noqa: PLR0913 - one call, most of it optional
             policies, and their repositories have different names.
         key: Key of the publication. The publish asset is `KEY/publish`. A single target does not need one.
         publish: As for `write_audit_publish`, like all further arguments. They hold for all targets.
-        warn: What a blocking check that fails with severity WARN does.
+        warn: `refuse` keeps the branches if a blocking check fails with severity WARN; `allow` publishes them.
         require: Require the blocking checks of everything that is merged into the branches.
         pool: Concurrency pool of the merges. By default it is named after `key`.
         job: Name of the job that writes, checks and publishes all tables. By default it is named after `key`.
@@ -139,7 +139,9 @@ def _refuse_unclear(
         raise dg.DagsterInvalidDefinitionError("publish_in_order: targets must not be empty")
     if len(targets) == 1:
         if key is not None and dg.AssetKey.from_coercible(key) != keys[0]:
-            raise dg.DagsterInvalidDefinitionError("publish_in_order: a single target has no key besides its own")
+            raise dg.DagsterInvalidDefinitionError(
+                "publish_in_order: with a single target, key must be omitted or equal to the key of the target"
+            )
         return
     if key is None:
         raise dg.DagsterInvalidDefinitionError("publish_in_order: several targets need a key for their publication")

@@ -37,7 +37,7 @@ def report(repository: Repository, group: TableGroup, verdict: Verdict, commit: 
 def require(repository: Repository, group: TableGroup, into: str) -> None:
     """Require the checks of a group of everything that is merged into a branch. Other required checks stay.
 
-    Publications of other groups may change the rules at the same time. The change is then made again on their rules.
+    If another process changes the rules meanwhile, they are read again, and the change is repeated.
 
     Args:
         repository: The repository.

@@ -78,8 +78,8 @@ class Verdict:
             return "\n".join(f"- {escaped(reason)}" for reason in self.reasons)
         tables = ", ".join(escaped(table.name) for table in self.changes.tables) or "none"
         count = len(self.findings)
-        few = {0: "There are no blocking checks.", 1: "The blocking check passed."}
-        return f"{few.get(count, f'All {count} blocking checks passed.')} Changed tables: {tables}."
+        few = {0: "There are no blocking checks.", 1: "The blocking check was accepted."}
+        return f"{few.get(count, f'All {count} blocking checks were accepted.')} Changed tables: {tables}."
 
 
 def verdicts_table(verdicts: Iterable[Verdict]) -> dg.TableMetadataValue:

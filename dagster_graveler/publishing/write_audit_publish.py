@@ -29,8 +29,8 @@ def write_audit_publish(  # noqa: PLR0913 - one call, most of it optional
     """Return definitions that publish tables together, after their checks.
 
     The publish asset `KEY/publish` commits the branch of the run and merges it, if every blocking check of every
-    changed table has passed after the last write of the table. The verdict is based on Dagster's event log at the time
-    of the merge, so that it does not depend on the selection of the run.
+    changed table was accepted after the last write of the table. The verdict is based on Dagster's event log at the
+    time of the merge, so that it does not depend on the selection of the run.
 
     Args:
         tables: Assets that an IO manager of this package stores on the branch of the run.
@@ -45,8 +45,8 @@ def write_audit_publish(  # noqa: PLR0913 - one call, most of it optional
         pool: Concurrency pool of the merge. By default it is named after the published branch.
         job: Name of the job that writes, checks and publishes all tables. By default it is named after `key`.
         executor_def: Executor of the job.
-        show: Function that returns metadata to show of the published state. If it fails, the metadata contain the
-            error, and the publication does not fail.
+        show: Function that returns metadata about the published state, to be shown in Dagster. If it fails, the
+            metadata contain the error, and the publication does not fail.
         keep_for: Time after the last run for which the sensor keeps a branch that it has reported.
         interval_seconds: Minimum time between two ticks of the sensor.
 

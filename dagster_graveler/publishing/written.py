@@ -21,7 +21,8 @@ CONTENT = "graveler/content"
 REPLACED = "graveler/replaced"
 """Metadata: JSON list of the prefixes whose former content the write replaced."""
 STATE = "graveler/state"
-"""Metadata: `unpublished` for a table that was written on a branch, `published` after the merge."""
+"""Metadata: state of a table (`unpublished`, `published`) or of a publication (also `kept`, `nothing to publish`,
+`already published`)."""
 UNPUBLISHED = "unpublished"
 PUBLISHED = "published"
 

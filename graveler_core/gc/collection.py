@@ -1,4 +1,4 @@
-"""Collection of data: deletion of objects of users that nothing names, or that only expired commits name.
+"""Collection of content: deletion of objects that nothing names, or that only expired commits name.
 
     nothing  ──condemn, confirm──▶  condemned  ──verify──▶  deleting  ──▶  deleted
 
@@ -33,7 +33,8 @@ repository. Step 4 deletes objects that had no name at step 3. Consider the ways
   refuses the entry. If it reads the record before step 1, it ends within the grace period, and step 3 found the entry.
   A flow does not read the collection record if the repository record that it has read says that nothing was ever
   condemned. The first collection changes the repository record before step 1, so such a flow began before step 1, or
-  it uses a copy of the record from before step 1, which is at most three minutes old (`stores.registers`).
+  it uses a copy of the record from before step 1, which is at most three minutes old (`stores.registers`). In
+  both cases it ends within the grace period, and step 3 found the entry.
 * A commit, merge, compaction or import names only content of commits and of staged changes. Step 3 finds all of these
   names, wherever they move (`gc.named_addresses`). It reads all commits except those that expire.
 * A flow takes content from a commit that expires: a branch or tag is created at it, a branch is reset to it or
@@ -42,7 +43,7 @@ repository. Step 4 deletes objects that had no name at step 3. Consider the ways
   the commit is kept, or new commits that name the content. If it reads the record between steps 1 and 3, it swaps the
   record. If the swap comes first, the swap of step 3 fails, and the next verification finds the commit revived. If the
   swap of step 3 comes first, the flow finds the commit expired, and is refused. The flow that has revived the commit
-  ends within a grace period, and the commit can only expire with a later set, that is after another one.
+  ends within a grace period, and the commit can expire only with a later set, after another grace period.
 * A flow that builds on the head of a branch needs no check, even if the head is announced. Its swap succeeds only while
   the commit is the head. Step 3 reads the branches. If it finds the commit as head, the commit is kept. If it does not,
   then it finds the new head, which names the content itself and is not announced. No other flow can make the commit a
@@ -68,9 +69,9 @@ objects of a set that is entered as `deleting`, because the set never changes an
 a crash, the next collection goes on from the record.
 
 Files that no record lists are deleted when they are older than the grace period. A collector that has paused may be
-about to enter such files. Therefore the record is replaced first, by an equal one with a fresh nonce. ✓ The collector
-has read an earlier record, because it had read the record before it wrote the files, and these were listed before the
-swap. So it fails its own swap, and a record never lists a file that was deleted.
+about to enter such files. Therefore the record is replaced first, by an equal one with a fresh nonce. ✓ The paused
+collector read the record before it wrote the files, and the files were found before the record was replaced. Its own
+swap therefore fails, and a record never lists a file that was deleted.
 
 A collector that pauses while it deletes may go on at any time, even after the repository was deleted and cleaned and
 its namespace has another owner. It then deletes at most the rest of one batch. These are objects with generated names,
@@ -131,7 +132,7 @@ def collect(
 
     Raises:
         CorruptData: An item that names objects is missing or damaged, or the namespace belongs to another repository.
-            Nothing was condemned or deleted.
+            Nothing more is condemned or deleted.
         InvalidInput: The repository is bare, so it is unknown which objects a restoration will need.
         NotFound: The repository was deleted.
         SlowDown, Unavailable, OutcomeUnknown: Collect again. Some objects may be deleted.
@@ -176,8 +177,8 @@ class _Collection:
         claim = access.read(self.stores.kv, keys.namespace_claim(repo.storage_namespace))
         if claim is None or claim.value.owner != repo.uid:
             raise CorruptData(
-                f"repository {repo.id!r}: does not own its storage namespace {repo.storage_namespace!r}; nothing was "
-                "deleted",
+                f"repository {repo.id!r}: does not own its storage namespace {repo.storage_namespace!r}; nothing "
+                "more is deleted",
                 kind=Kind.CorruptRecord,
             )
         owner_files.require_owner(self.blobs, repo, dry_run=self.plan.dry_run)
@@ -283,7 +284,7 @@ class _Collection:
         self._note_deleted(objects)
 
     def _delete(self, current: CondemnedSet) -> None:
-        """Delete all objects of a set in the state `deleting`, unless another collection has ended that meanwhile."""
+        """Delete all objects of a set in the state `deleting`. Stop if another collection has already ended the set."""
         self.done.files += condemned.uris(self.blobs, current)
         for table in condemned.read(self.blobs, current):
             for start in range(0, table.num_rows, DELETED_AT_ONCE):

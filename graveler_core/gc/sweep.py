@@ -1,19 +1,19 @@
-"""Deletion of unreachable data. Commits are not deleted, because a reader may know any commit id: only a collection
-removes some (`gc.unreached`). Reachable data is therefore: everything that the layout of any commit names; everything
-that a layout named which was replaced within the grace period; and the compacted trees of branches. Staged layers with
-a cleanup record are left to the cleaner.
+"""Deletion of unreachable data. A sweep deletes no commits, because a reader may know any commit id. Only a collection
+removes commits (`gc.unreached`). Reachable data is therefore: everything named by the layout of any commit; everything
+named by a layout that was replaced within the grace period; and the compacted trees of branches. Staged layers with a
+cleanup record are left to the cleaner.
 
 1. Stock (`gc.stock`): list the stored items. Only listed items are deleted.
 2. Marks (`gc.inspection`): mark reachable items. Branches are read before layouts, because data that a compacted
 tree shares with the commit that takes it is in that commit's layout before it leaves the branch. Damage ends the
 sweep, because it is unknown which items the damaged item named. So does an owner file of another repository
 (`objects.owner_files`).
-3. Objects: delete those that are old and unmarked, each only in the state in which it was old. A writer that is
-about to name an object writes it again.
-4. Blobs: delete those that are old and unmarked, in batches. A batch holds the register that renewals also hold,
-reads the age of each blob again, and deletes those that are still old. `objects.kept_blobs` explains why a writer
-that finds a stored blob and is about to name it is safe. The repository and the owner files are read again before each
-batch.
+3. Objects: delete those that are old and unmarked. An object is deleted only if it has not changed since its age was
+read. A writer that is about to name an object writes it again.
+4. Blobs: delete those that are old and unmarked, in batches. A batch holds a lock (`SweepRegister`) that each renewal
+of a file also takes. It reads the age of each blob again, and deletes those that are still old. `objects.kept_blobs`
+explains why a writer that finds a stored blob and is about to name it is safe. The repository and the owner files are
+read again before each batch.
 5. Files of layers: delete those that are old, on no branch, and in no cleanup record that is read after the listing.
 Their writer did not know that the cleaner had dropped the layer. The cleanup record exists from before the first
 file until the layer cannot be listed any more (`engine.cleaning.live`), so such a layer is never listed again.
@@ -66,9 +66,9 @@ GRACE = timedelta(days=7)
 LEAST_GRACE = timedelta(days=1)
 """A shorter grace period requires that no other process works on the repository."""
 _LEADING = (Thing.NAMESPACE, Thing.BRANCH, Thing.TAG, Thing.REFERENCE_LOG, Thing.COMMIT, Thing.LAYOUT, Thing.NODE)
-"""Kinds of resources that name other resources."""
+"""Kinds of items that name other items."""
 BATCH = 100
-"""Number of blobs that are deleted while the register is held. The deletion takes less than half of its lease."""
+"""Number of blobs that are deleted while the lock is held. The deletion takes less than half of its lease."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +154,8 @@ def sweep(
         progress: Called with the number of items examined since the last call.
 
     Raises:
-        CorruptData: An item that refers to others is damaged, or the namespace belongs to another repository; nothing
-            was deleted.
+        CorruptData: An item that refers to others is damaged; nothing was deleted. Or the namespace belongs to another
+            repository; nothing more is deleted.
         InvalidInput: The repository is bare, so it is unknown which items a restoration will need.
         NotFound: The repository was deleted.
         SlowDown, Unavailable, OutcomeUnknown: Some items may be deleted; sweep again.
@@ -200,7 +200,7 @@ def _objects(work: _Sweep, look: Inspection) -> None:
 
 
 def _delete_object(work: _Sweep, id: ObjectId) -> bool:
-    """Delete an object in the state in which it was last needed before the cutoff."""
+    """Delete an object if it was last needed before the cutoff. Return true if it was deleted."""
     partition, key = keys.stored_object(work.repository, id)
     held = work.stores.kv.get(partition, key)
     if held is None or decode_object(held.value, id)[1] > work.cutoff:

@@ -29,8 +29,8 @@ class Put:
     entry: Entry
     expected: Entry | None = None
     exact: bool = False
-    """True to store the entry with its content id, or without one, even if the path has no entry or another path has
-    the same id. For entries that exist in another commit: see `operations_of`."""
+    """True to store the entry with exactly its own content id, or without one if it has none. Use this for entries that
+    exist in another commit, as `operations_of` does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,10 @@ Operation = Put | Remove | Unchanged
 def operations_of(changes: Iterable[Change]) -> Iterator[Operation]:
     """Return the operations that make the same changes in a transaction.
 
-    The operations expect what the changes found before. A transaction with the operations of a diff from `left` to
-    `right`, on a branch with the content of `left`, therefore gives a tree that has no difference from `right`. On a
-    branch whose content differs at one of the paths, it is refused. Source: seed 002; Nessie's `diffToCreateCommit`.
+    Each operation expects the entry that its path had before the change. A transaction with the operations of a diff
+    from `left` to `right`, on a branch with the content of `left`, therefore gives a tree that has no difference from
+    `right`. On a branch whose content differs at one of the paths, it is refused. Source: seed 002; Nessie's
+    `diffToCreateCommit`.
 
     Args:
         changes: Changes, as `Repository.diff`, `Branch.uncommitted` or `LogEntry.changes` list them.
@@ -67,7 +68,7 @@ def operations_of(changes: Iterable[Change]) -> Iterator[Operation]:
         sides are equal.
 
     Raises:
-        InvalidInput: `changes` are no changes.
+        InvalidInput: `changes` is not an iterable of `Change`.
         GravelerError: The error of the listing of changes, when it is read.
     """
     if not isinstance(changes, Iterable):

@@ -75,8 +75,8 @@ def require_owner(blobs: Blobs, repo: RepositoryRecord, *, dry_run: bool = False
     """
     for uid in others(blobs, repo) if dry_run else hold(blobs, repo):
         raise CorruptData(
-            f"repository {repo.id!r}: repository {uid} of another store owns the storage namespace; nothing was "
-            f"deleted; delete {blobs.uri(address(uid))} if that repository does not exist any more",
+            f"repository {repo.id!r}: repository {uid} of another store owns the storage namespace; nothing "
+            f"more is deleted; delete {blobs.uri(address(uid))} if that repository does not exist any more",
             kind=Kind.CorruptRecord,
         )
 

@@ -1,7 +1,8 @@
 """The layers of a branch, newest first, as one object for lookups and scans.
 
 A record of a layer counts only if no newer layer has a record of the key, and no newer removal or restoration covers
-it. If no layer has a record, `prefixes` names the source that decides.
+it. If no layer has a record, the newest prefix layer that covers the key decides where to look
+(`staging.prefixes`).
 """
 
 from __future__ import annotations
@@ -117,8 +118,8 @@ def scan(stack: Stack, *, start: bytes = b"", end: bytes | None = None, few: int
     """Yield the visible staged records from `start` up to, but not including, `end`: sorted, each key once, with
     tombstones.
 
-    In memory are one page of each token, and one segment of each layer whose key range contains the current
-    position.
+    The scan holds in memory one page of each token, and one segment of each layer whose key range contains the
+    current position.
 
     Args:
         stack: The layers.

@@ -1,11 +1,13 @@
 """Restore a dump into a bare repository, with the storage namespace of the dumped repository or a copy of it.
 
-1. Read and check the whole dump (`verify`). Nothing is written before. 2. Create the register `restored` with the
-digest of the dump ✓. It is created once, so no other dump can be restored into this repository. 3. Set boundary_seed,
-format_version and default branch in the repository record ✓, while it has no commit. 4. Write commits, layouts, small
-runs and settings, in batches. Set the log of references to its commit. Create the branches and tags that do not exist.
-Write the pending events last, because an event for a branch that does not exist yet means that the branch was deleted.
-Enter the erasures, and delete the content that they have erased (`transfer.erasures`).
+1. Read and check the whole dump (`verify`). Nothing is written before this check succeeds.
+2. Create the record `restored` with the digest of the dump ✓. It is created once, so no other dump can be restored into
+this repository.
+3. Set boundary_seed, format_version and default branch in the repository record ✓, while the repository has no commit.
+4. Write commits, layouts, small runs and settings, in batches. Set the log of references to its commit. Create the
+branches and tags that do not exist. Write the pending events last, because an event for a branch that does not exist
+yet means that the branch was deleted. Enter the erasures, and delete the content that they have erased
+(`transfer.erasures`).
 5. Take over the expired commits and the deleted objects that files of the namespace name (`transfer.collections`). Swap
 the repository record ✓: it is no longer bare, and has the read-only flag and the protection of the dump.
 
@@ -179,7 +181,7 @@ def _require_changeable(repo: RepositoryRecord) -> None:
 
 
 def _require_empty(stores: Stores, repo: RepositoryRecord) -> None:
-    """Refuse a repository that is in use, unless by a restoration, which is checked last."""
+    """Refuse a repository that is in use, unless a restoration has begun in it. That is checked last."""
     folders = (keys.branches(repo), keys.tags(repo), keys.commits(repo))
     used = any([*stores.kv.scan(folder.partition, prefix=folder.prefix, limit=1)] for folder in folders)
     if (repo.bare and not used) or access.read(stores.kv, keys.restoration(repo)) is not None:

@@ -99,7 +99,7 @@ def test_two_repositories_are_refused(apart: Cli) -> None:
 def test_a_prefix_that_changed_refuses_the_merge(apart: Cli, dry: bool) -> None:
     words = [*WORDS, "--strategy", "source", *(["--dry-run"] if dry else [])]
     ran = apart(*words, "--unchanged", "reports/", "--unchanged", "raw/", "--unchanged", "main")
-    refused(ran, "another publication changed 'raw/', 'main'", "'raw/jan.csv'", "'main=1'")
+    refused(ran, "another commit changed 'raw/', 'main'", "'raw/jan.csv'", "'main=1'")
     assert ran.lines == ([["changed in both", "7", "3", "4", "raw/jan.csv"]] if dry else [])
     assert apart(*words, "--unchanged", "reports/").code == 0
     assert (chain(apart)[0] == "Change on main") == dry

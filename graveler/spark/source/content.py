@@ -108,7 +108,7 @@ def graveler_read(  # noqa: PLR0913 - one call, all but four of it optional
 def _explain_missing(
     source: Repository | Mapping[str, str], ref: str, files: Sequence[RequestedFile], said: str
 ) -> None:
-    """Raise the error with which graveler reads the files that Spark has not found."""
+    """Read the files that Spark has not found with graveler, which raises an error with the reason."""
     with _repository(source) as repository:
         at = repository.at(ref)
         for file in files:

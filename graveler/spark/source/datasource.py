@@ -1,7 +1,8 @@
 """`format("graveler")`: create readers and writers from the options of a read, a write or a stream.
 
-Spark creates a data source for each `load()`, in a Python process next to the driver, requests its columns, and
-keeps it pickled. The ref is pinned at that time, so that a DataFrame shows one state, however often it is read.
+Spark creates a data source for each `load()`, in a Python process next to the driver, requests its columns, and keeps
+it pickled. The ref is pinned at that time, so that a DataFrame shows one state, however often it is read. Branches and
+tags are read when a query is planned.
 """
 
 from __future__ import annotations

@@ -176,8 +176,8 @@ def _from_environment(variable: str) -> str:
     found = secret(variable)
     if found is None:
         raise InvalidInput(
-            f"option 'store': is needed, or 'store_env', the name of an environment variable of the driver that holds "
-            f"the URL; {variable} holds none",
+            f"option 'store': is needed, or 'store_env', the name of an environment variable of the driver with the "
+            f"URL; {variable} is not set",
             option="store",
         )
     return found.get_secret_value()

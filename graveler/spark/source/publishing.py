@@ -2,21 +2,20 @@
 one step.
 
 The commit is a transaction. Nothing is staged, so changes that others have staged on the branch are neither
-committed nor lost, and no reader sees an intermediate state. (A separate branch and a merge would not work: a merge
-refuses a branch with staged changes, and two overwrites could both succeed.) A transaction detects conflicts by
+committed nor lost, and no reader sees an intermediate state. (A separate branch and a merge would not work,
+because a merge refuses a branch with staged changes.) A transaction detects conflicts by
 path, but two writers of one table have no path in common. So each write also replaces the marker `_SUCCESS`, which
 Spark skips, and requires that it is unchanged. The second writer conflicts there, reads the content of the table
 again, and retries.
 
 An overwrite also depends on the absence of files: writers that do not use the marker may add files to the directory.
 So it states the commit that it has read (`Basis`), and conflicts if the replaced directory has other content at the
-swap. If the directory has staged changes, which a user has not published yet, the overwrite is refused, and nothing is
-lost.
+swap. If the directory has staged changes, the overwrite is refused, and nothing is lost.
 
-Exactly once: a transaction has an idempotency key. If a commit with the key exists, it is returned, and the files of
-the repetition, to which it does not refer, are deleted. They are also deleted if the transaction is refused. The
-uploads are announced before the transaction. Therefore a sweep that considers a task dead and a transaction that refers
-to its files exclude each other, and files that remain after a crash are found (`graveler_core.objects.uploads`).
+A write is committed exactly once, because the transaction has an idempotency key. If a commit with the key exists, it
+is returned, and the new files of the repeated write are deleted. They are also deleted if the transaction is refused.
+The uploads are announced before the transaction. Therefore a sweep that considers a task dead and a transaction that
+refers to its files exclude each other, and files that remain after a crash are found (`graveler_core.objects.uploads`).
 """
 
 from __future__ import annotations

@@ -22,7 +22,9 @@ class Reader(DataSourceReader):
         self.schema = schema
 
     def partitions(self) -> list[InputPartition]:
-        """Return one input partition per partition. If there is none, Spark creates one of `None`."""
+        """Return one input partition for each partition of the relation. If there are none, Spark creates one with the
+        value `None`.
+        """
         return [InputPartition(part) for part in self.relation.parts(unguarded(self.connection))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

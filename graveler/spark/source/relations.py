@@ -155,7 +155,7 @@ def planned(graveler: Graveler, source: Source) -> Planned:
 
 
 def _newest(repo: Repository, ref: str) -> CommitId:
-    """Return the commit of a ref, by the permission to list commits: it is the first commit of its log."""
+    """Return the commit of a ref: the first commit of its log. The caller needs only the permission to list commits."""
     return next(repo.log(ref, limit=1)).id
 
 

@@ -1,11 +1,12 @@
 """Write without a commit: the files are staged, to be committed with all other staged changes of the branch.
 
 This is for a branch on which a single run works. An overwrite has two steps, each of which is atomic for readers:
-remove the files that will not be replaced, then stage the new files. After a crash in between, or before, the branch
-is uncommitted; repeating the write gives the same result.
+remove the files that will not be replaced, then stage the new files. After a crash before or between the steps,
+nothing is committed, and repeating the write gives the same result.
 
-Files are numbered in their directory, in the order of the tasks. If the same rows are written again in the same
-order, the paths and checksums are the same. Such a write changes nothing, even if the first one had another author.
+An overwrite numbers the files of each directory, in the order of the tasks. If it writes the same rows again in the
+same order, the paths and checksums are the same. Such a write changes nothing, even if the first one had another
+author. Appended files get names that no other write uses.
 """
 
 from __future__ import annotations

@@ -73,7 +73,9 @@ class Uploaded(WriterCommitMessage):
 
 
 def upload(target: Target, batches: Iterable[pa.RecordBatch]) -> Uploaded:
-    """Store the rows of a task in files of about `target.file_bytes`. No rows give no file. Called in a worker.
+    """Store the rows of a task in files of about `target.file_bytes`. Called in a worker.
+
+    If there are no rows, no file is stored.
 
     Raises:
         InvalidInput: The worker does not see the local directories of the driver, or a row belongs to no partition.
@@ -94,8 +96,8 @@ def upload_columns(target: Target) -> Uploaded:
 
 
 def discard(target: Target, uploaded: Iterable[Uploaded]) -> None:
-    """Delete files that are not and will not be referenced, as far as possible, unless a commit is about to refer to
-    them.
+    """Delete the files of uploads, except those to which a commit may refer. Errors are ignored, because a sweep
+    deletes the rest.
     """
     with suppress(GravelerError):
         uploads_of(target).give_up(ids_of(uploaded))

@@ -1,5 +1,5 @@
-"""Spark's side of a write. State travels in the pickled writer and in the tasks' messages, as `commit` runs
-elsewhere.
+"""Spark's side of a write. State is passed in the pickled writer and in the messages of the tasks, because `commit`
+runs in another process.
 
 Tasks need no credentials, and get none. Spark pickles the writer of a batch twice: first with the function of the
 tasks, then for `commit`, which runs beside the driver and checks the permissions. For the `commit` of a stream it
@@ -29,8 +29,8 @@ class Writer(DataSourceArrowWriter):
         self._sent_to_tasks = False
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what Spark sends to tasks, without credentials, and from the second call on what it sends to
-        `commit`.
+        """Return the state to pickle: for the tasks, without credentials, at the first call; for `commit` at later
+        calls.
         """
         target = self.target if self._sent_to_tasks else self.target.for_workers
         self._sent_to_tasks = True

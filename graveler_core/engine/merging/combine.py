@@ -60,7 +60,7 @@ class Combination:
 
 @dataclass(frozen=True, slots=True)
 class ConflictWords:
-    """Words of the error about conflicts: what was done and who changed the paths, and how to go on."""
+    """Parts of the error about conflicts: the operation, the sides that changed the paths, and the advice."""
 
     changed: str = "merge: both sides changed"
     advice: str = "choose a strategy, resolve the paths, or change one side"
@@ -72,8 +72,8 @@ MERGE = ConflictWords()
 def combine(
     stores: Stores, repo: RepositoryRecord, inputs: MergeInputs, rules: MergeRules, words: ConflictWords
 ) -> Successor:
-    """Decide, then write: apply the changes from `base` to `source` to `destination`. Raises the same errors as
-    `decide`.
+    """Apply the differences between `base` and `source` to `destination`. Nothing is written before all paths are
+    decided. Raises the same errors as `decide`.
     """
     return decide(stores, repo, inputs, rules, words).applied(stores)
 

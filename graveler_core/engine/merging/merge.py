@@ -14,9 +14,9 @@
    A failed swap means that the destination moved or got a layer: the merge is decided again, with the current commit
    of the source.
 
-If there is nothing to merge, no swap proves the branch record: the call ends with a closing re-read, then
-`NoChanges`. A write that is acknowledged between check and swap does not change the branch record. It stays staged
-on top of the merge.
+If there is nothing to merge, no swap proves that the branch record is current. The call therefore ends with a closing
+re-read, and raises `NoChanges`. A write that is acknowledged between check and swap does not change the branch record.
+It stays staged on top of the merge.
 
 `check` takes steps 1 and 2 and ends with a closing re-read instead of a swap.
 """
@@ -59,7 +59,7 @@ def merge(stores: Stores, repo: RepositoryId, request: MergeRequest, draft: Draf
         PermissionDenied: The branch is protected from merges, the repository is read-only, or the source has not
             passed a check that the branch requires (`ChecksRequired`).
         NotFound: The repository, the ref or the branch does not exist, the histories are unrelated (`NoMergeBase`), or
-            the content of the source, or for a replay of a commit to repeat, has expired (`ContentExpired`).
+            content has expired (`ContentExpired`): that of the source or, for a replay, that of a commit to repeat.
         InvalidInput: A resolution is invalid, or is for a path that the source did not change.
     """
     call = _call(request, draft)

@@ -72,7 +72,7 @@ def sides_of(stores: Stores, registers: Registers, request: MergeRequest) -> Sid
     if base is None and not request.allow_unrelated:
         raise NotFound(
             f"merge: {request.source!r} and {request.into!r} have no common ancestor; "
-            "to merge them all the same, as if both had begun empty, allow unrelated histories",
+            "to merge them anyway, as if both had started empty, allow unrelated histories",
             kind=Kind.NoMergeBase,
             left=theirs.id,
             right=ours.id,
@@ -99,7 +99,7 @@ def conflicts(stores: Stores, repo: RepositoryRecord, query: DiffQuery) -> Itera
 def between(
     stores: Stores, repo: RepositoryRecord, base: StoredCommit, source: StoredCommit, destination: StoredCommit
 ) -> MergeInputs:
-    """Return the inputs for applying the changes from one commit to another to a third one."""
+    """Return the inputs of a merge that applies the differences between `base` and `source` to `destination`."""
     changed = changed_keys(stores, repo, base, source)
     return MergeInputs(base.layout.index, source.layout.index, destination.layout.index, changed)
 

@@ -1,4 +1,4 @@
-"""Replay of commits on another branch: transplant, cherry-pick, revert. Source: seed 002, merge and transplant.
+"""Transplant, cherry-pick and revert: apply the changes of commits to a branch. Source: seed 002.
 
 1. Read the records, bypassing the cache. Refuse a dirty destination.
 2. Each step takes the changes from one tree to another (for a cherry-pick: from a commit's parent to the commit; for
@@ -9,8 +9,8 @@
    compacted tree becomes none (the check found it equal to the head). A failed swap means that the destination moved:
    everything is decided again.
 
-If no step changes anything, no swap proves the branch record: the call ends with a closing re-read, then
-`NoChanges`.
+If no step changes anything, no swap proves that the branch record is current. The call therefore ends with a closing
+re-read, and raises `NoChanges`.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ def transplant(stores: Stores, repo: RepositoryId, onto: BranchId, replay: Repla
         NoChanges: None of the commits changes anything here.
         PermissionDenied: The branch is protected from commits, or the repository is read-only.
         InvalidInput: A commit is not a parent of the next one, or a commit does not have the given parent.
-        NotFound: A commit does not exist, or the content of a commit, or for a revert of its parent, has expired
-            (`ContentExpired`).
+        NotFound: A commit does not exist, or content has expired (`ContentExpired`): that of a commit or, for a revert,
+            that of its parent.
     """
     call = _Call(replay, draft, [Nonce(stores.ids.fresh()) for _ in replay.refs])
     # Other errors depend only on the records that were read. `NoChanges` may be out of date.

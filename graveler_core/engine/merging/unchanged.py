@@ -45,7 +45,7 @@ def require_unchanged(stores: Stores, registers: Registers, sides: Sides, prefix
     since = "the empty state, because there is no merge base" if base is None else f"the merge base {base.id[:12]}"
     first = [path for changed in paths.values() for path in changed][:_LISTED]
     raise Conflict(
-        f"merge: another publication changed {_quoted(paths)} on branch {branch!r} since {since}: the head {head[:12]} "
+        f"merge: another commit changed {_quoted(paths)} on branch {branch!r} since {since}: the head {head[:12]} "
         f"differs at {_quoted(first)}; nothing was merged; repeat the work on a new branch from {branch!r}",
         kind=Kind.PrefixChanged,
         prefixes=[*paths],

@@ -3,7 +3,7 @@
 `graveler_kv_seconds{verb}`            histogram: duration of calls in seconds
 `graveler_kv_errors_total{verb, error, kind}`  counter: failed calls. `error` is the class of the error, for example
                                        `SlowDown`, `PredicateFailed` (a conflict) or `OutcomeUnknown` (a lost response)
-`graveler_kv_keys_total{verb}`         counter: keys passed to methods for many keys
+`graveler_kv_keys_total{verb}`         counter: keys of calls that have more than one key
 
 Each page of a scan counts as a call. Partitions and keys are not used as labels, because there are too many of them and
 they may be confidential.
@@ -71,6 +71,6 @@ def _metrics_of(registry: CollectorRegistry) -> _Metrics:
                     "graveler_kv_seconds", "Calls of the key-value store", ["verb"], buckets=_BUCKETS, registry=registry
                 ),
                 Counter("graveler_kv_errors", "Calls that failed", ["verb", "error", "kind"], registry=registry),
-                Counter("graveler_kv_keys", "Keys given to verbs for many keys", ["verb"], registry=registry),
+                Counter("graveler_kv_keys", "Keys of calls that have more than one key", ["verb"], registry=registry),
             )
         return _KNOWN[registry]

@@ -1,6 +1,6 @@
-"""Base class for wrappers of key-value stores, which sends every call through one method.
+"""Base class for wrappers of key-value stores. It sends every call that accesses stored data through one method.
 
-A subclass overrides `step`. It is called for each method call and for each page of a scan, with a `StoreCall` and a
+A subclass overrides `step`. It is called for each such call and for each page of a scan, with a `StoreCall` and a
 function that does the work. A method for many keys is one call, even if the inner store uses the default. To see the
 single calls of the defaults, wrap the wrapper in `graveler_core.testing.plain_store.PlainStore`.
 """

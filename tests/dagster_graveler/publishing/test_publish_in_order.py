@@ -112,7 +112,7 @@ def test_one_refusal_holds_all_back(made: Shop, bad: str) -> None:
     other = next(name for name in TABLES if name != bad)
     assert f"kept: branch {kept[bad][0]!r} of repository {bad!r} is not published." in said
     assert f"check good of all_{bad}: failed" in said
-    assert f"branch {kept[other][0]!r} of repository {other!r} passed. It waits for the others." in said
+    assert f"Not published, because another branch was refused: {kept[other][0]!r} of repository {other!r}." in said
     assert made.published() == {}
     assert made.branches() == kept
     assert made.run(f"all_{bad}").success  # repaired, on the branch that was kept
@@ -150,7 +150,7 @@ def test_what_was_published_before_a_failure_stays_and_is_told(made: Shop, fail_
     assert not result.success
     (said,) = failures(result)
     first = made.repository("customers").commit("main").id
-    assert f"Published before, and it stays: customers/main as commit {first}" in said
+    assert f"Already published, and not undone: customers/main as commit {first}" in said
     assert made.published() == {"customers": "good"}
     assert made.metadata(dg.AssetKey(["customers", "main"]))["commit"] == first  # the catalog says so
     assert made.run(PUBLISH).success
@@ -224,7 +224,7 @@ def test_targets_that_cannot_be_told_apart_are_refused() -> None:
     cases: list[tuple[dict[str, Any], str]] = [
         ({"targets": []}, "targets must not be empty"),
         ({"targets": [one, shop.target("orders")]}, "several targets need a key"),
-        ({"targets": [one], "key": "shop"}, "a single target has no key besides its own"),
+        ({"targets": [one], "key": "shop"}, "key must be omitted or equal to the key of the target"),
         ({"targets": [one, one], "key": "shop"}, "'customers/main' is given twice"),
         (
             {"targets": [one, PublishTarget(key="x", tables=[_table("x")], branch="customers")], "key": "shop"},

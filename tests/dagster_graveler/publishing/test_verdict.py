@@ -14,7 +14,11 @@ ORDERS = GroupTable(dg.AssetKey("orders"), "orders")
 
 @pytest.mark.parametrize(
     ("count", "words"),
-    [(0, "There are no blocking checks."), (1, "The blocking check passed."), (2, "All 2 blocking checks passed.")],
+    [
+        (0, "There are no blocking checks."),
+        (1, "The blocking check was accepted."),
+        (2, "All 2 blocking checks were accepted."),
+    ],
 )
 def test_a_good_verdict_counts_the_checks(count: int, words: str) -> None:
     findings = tuple(CheckFinding(ORDERS, f"check {n}", Outcome.PASSED) for n in range(count))

@@ -70,7 +70,7 @@ def test_the_store_may_stand_in_the_environment(monkeypatch: pytest.MonkeyPatch)
     assert read_source({"repository": "lake", "store_env": "LAKE_URL"}).connection.url == SECRET
     monkeypatch.setenv("GRAVELER_STORE", SECRET)
     assert read_source({"repository": "lake"}).connection.url == SECRET
-    with pytest.raises(InvalidInput, match="NO_SUCH_VARIABLE holds none"):
+    with pytest.raises(InvalidInput, match="NO_SUCH_VARIABLE is not set"):
         read_source({"repository": "lake", "store_env": "NO_SUCH_VARIABLE"})
 
 

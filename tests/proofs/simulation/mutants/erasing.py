@@ -13,7 +13,7 @@ from graveler_core.objects.erased import ErasedContents
 from tests.proofs.simulation import collecting, erasing
 from tests.proofs.simulation.mutants.plant import GARBAGE, instead, mutant
 
-ERASED = "erased content is gone, and no other"
+ERASED = "all erased content is deleted, and no other content"
 """Guarantee of erasures in `docs/guarantees.md`."""
 
 
@@ -84,7 +84,7 @@ def repeated_puts_do_not_check_their_address() -> Iterator[None]:
 
 @mutant(seed=70, breaks=GARBAGE, theme=collecting.ERASURES)
 def marks_of_a_dead_process_do_not_count() -> Iterator[None]:
-    """An erasure does not list the rounds of marks that a process has left which died."""
+    """An erasure does not list the rounds of marks that a dead process has left."""
     real = ErasedContents.mark
 
     def mark(known: ErasedContents, found: Any) -> str:

@@ -76,7 +76,7 @@ def test_the_error_says_what_to_do(repo: Repository) -> None:
     head = repo.merge("one", into="main").id[:12]
     error = changed(lambda: repo.merge("two", into="main", unchanged=[JANUARY]))
     assert str(error) == (
-        f"merge: another publication changed {JANUARY!r} on branch 'main' since the merge base {base}: the head {head} "
+        f"merge: another commit changed {JANUARY!r} on branch 'main' since the merge base {base}: the head {head} "
         f"differs at '{JANUARY}old', '{JANUARY}one'; nothing was merged; repeat the work on a new branch from 'main'"
     )
 
