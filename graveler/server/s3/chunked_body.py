@@ -116,11 +116,13 @@ class ChunkedBody:
 
 
 class _Source:
-    """Buffered reader of the pieces of a body."""
+    """Buffered reader of the pieces of a body. Each byte is copied a few times only, however short the chunks are."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
-        self._waiting = b""
+        self._piece = b""
+        self._at = 0
+        """Position of the first byte of the piece that was not read yet."""
 
     def line(self, *, optional: bool = False) -> bytes:
         """Return the next line without its CRLF.
@@ -128,33 +130,33 @@ class _Source:
         Args:
             optional: The body may end instead, which counts as an empty line.
         """
-        while (end := self._waiting.find(b"\r\n")) < 0:
-            if len(self._waiting) > MAX_LINE_BYTES:
-                break
-            piece = next(self._pieces, None)
+        while (end := self._piece.find(b"\r\n", self._at, self._at + MAX_LINE_BYTES + 2)) < 0:
+            if len(self._piece) - self._at > MAX_LINE_BYTES + 1:
+                raise _incomplete(f"a line must have at most {MAX_LINE_BYTES} bytes")
+            rest, piece = self._piece[self._at :], next(self._pieces, None)
             if piece is None:
-                if optional and not self._waiting:
+                if optional and not rest:
                     return b""
                 raise _incomplete("the body ends within a chunk")
-            self._waiting += piece
-        if not 0 <= end <= MAX_LINE_BYTES:
-            raise _incomplete(f"a line must have at most {MAX_LINE_BYTES} bytes")
-        line, self._waiting = self._waiting[:end], self._waiting[end + 2 :]
+            self._piece, self._at = rest + piece, 0
+        line, self._at = self._piece[self._at : end], end + 2
         return line
 
     def exactly(self, size: int) -> Iterator[bytes]:
         """Yield the next bytes, in pieces."""
         while size:
-            piece, self._waiting = self._waiting or next(self._pieces, b""), b""
-            if not piece:
+            if self._at == len(self._piece):
+                self._piece, self._at = next(self._pieces, b""), 0
+            taken = self._piece[self._at : self._at + size]
+            if not taken:
                 raise _incomplete("the body ends within a chunk")
-            taken, self._waiting = piece[:size], piece[size:]
+            self._at += len(taken)
             size -= len(taken)
             yield taken
 
     def require_end(self) -> None:
         """Refuse a body with data after its end, except for a needless CRLF, which some clients send."""
-        rest = self._waiting
+        rest = self._piece[self._at :]
         while len(rest) <= 2 and (piece := next(self._pieces, None)) is not None:
             rest += piece
         if rest not in (b"", b"\r\n"):

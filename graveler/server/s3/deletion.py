@@ -19,13 +19,13 @@ _CONDITIONS: Final = ("VersionId", "ETag", "LastModifiedTime", "Size")
 
 def delete_objects(call: S3Call) -> Response:
     """Remove the keys that the body names. Each key is removed or refused on its own."""
+    _ = call.repository  # before a large document is parsed
     wanted = call.xml("Delete")
     objects = wanted.all("Object")
     keys = [element.value("Key") for element in objects]
     if not 1 <= len(keys) <= MAX_DELETED:
         raise malformed(f"must name from 1 to {MAX_DELETED:,} objects")
     quiet = any(element.text.strip().lower() == "true" for element in wanted.all("Quiet"))
-    _ = call.repository
     content: list[tuple[str, Content]] = []
     for key, element in zip(keys, objects, strict=True):
         failed = _unsupported(element) or _removed(call, key)

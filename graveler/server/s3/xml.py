@@ -100,6 +100,8 @@ class _Builder:
     def __init__(self) -> None:
         self.root: XmlElement | None = None
         self._open: list[XmlElement] = []
+        self._texts: list[list[str]] = []
+        """Parts of the text of each open element."""
         self._count = 0
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
@@ -112,12 +114,13 @@ class _Builder:
         else:
             self.root = made
         self._open.append(made)
+        self._texts.append([])
 
     def end(self, name: str) -> None:
-        self._open.pop()
+        self._open.pop().text = "".join(self._texts.pop())
 
     def text(self, text: str) -> None:
-        self._open[-1].text += text
+        self._texts[-1].append(text)
 
     def refuse(self, *_: object) -> None:
         raise malformed("must not have a document type or entities")

@@ -143,3 +143,29 @@ def test_any_bytes_are_content_or_refused(body: bytes, size: int) -> None:
     for options in ({}, {"with_trailer": True}, {"signatures": signatures()}):
         with suppress(S3Refusal):
             read(body, size, **options)
+
+
+class Copied(bytes):
+    """Bytes that count how many bytes of them are copied, and of what is made of them."""
+
+    total = 0
+
+    def __getitem__(self, key: object) -> Copied:  # type: ignore[override]
+        return self._counted(super().__getitem__(key))  # type: ignore[index]
+
+    def __radd__(self, other: bytes) -> Copied:
+        return self._counted(other + bytes(self))
+
+    def __add__(self, other: bytes) -> Copied:  # type: ignore[override]
+        return self._counted(bytes(self) + other)
+
+    def _counted(self, made: bytes) -> Copied:
+        Copied.total += len(made)
+        return Copied(made)
+
+
+def test_short_chunks_in_a_long_piece_are_copied_a_few_times() -> None:
+    body = Copied(b"1\r\na\r\n" * 5_000 + b"0\r\n\r\n")
+    Copied.total = 0
+    assert b"".join(ChunkedBody(iter([body]), signatures=None)) == b"a" * 5_000
+    assert Copied.total < 3 * len(body)
