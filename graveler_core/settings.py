@@ -8,10 +8,11 @@ import os
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from graveler_core.configuration import find, read
+from graveler_core.errors import InvalidInput
 from graveler_core.model.credentials import Credentials, credentials
 from graveler_core.telemetry.secrets import without_password
 
@@ -56,6 +57,17 @@ class EnvironmentSettings(BaseSettings):
     """Format of logged events: text or json."""
     tag_verifier: str | None = None
     """Function that verifies tags on the command line and in the server, as module:function; see `connect`."""
+
+    def __init__(self, **values: Any) -> None:
+        """Read the settings.
+
+        Raises:
+            InvalidInput: A value is not valid.
+        """
+        try:
+            super().__init__(**values)
+        except ValidationError as e:
+            raise InvalidInput(_explained(e)) from None  # the cause would show the values, which may be secret
 
     @property
     def credentials(self) -> Credentials | None:
@@ -103,6 +115,14 @@ def sources() -> dict[str, str]:
     """Return the environment variables that are set and settings of the command line, by name of the setting."""
     prefix = Settings.model_config["env_prefix"]
     return {name: prefix + name.upper() for name in Settings.model_fields if prefix + name.upper() in os.environ}
+
+
+def _explained(error: ValidationError) -> str:
+    """Return a message that names the variable of the first value that is not valid, but not the value."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    variable = str(EnvironmentSettings.model_config["env_prefix"]) + "_".join(map(str, first["loc"])).upper()
+    rule = "must be an integer" if first["type"].startswith("int") else f"is not valid: {first['msg']}"
+    return f"environment variable {variable}: {rule}"
 
 
 def _shown(value: object) -> object:

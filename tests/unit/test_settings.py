@@ -61,3 +61,12 @@ def test_the_cache_in_memory_holds_no_more_than_its_size(size: int | None, holds
 def test_a_cache_in_memory_of_less_than_nothing_is_refused() -> None:
     with pytest.raises(InvalidInput, match="memory_cache_bytes -1: must be at least 0"):
         connect("memory://", memory_cache_bytes=-1)
+
+
+@pytest.mark.parametrize("value", ["10GiB", "", "1.5"])
+@pytest.mark.parametrize("variable", ["GRAVELER_CACHE_BYTES", "GRAVELER_MEMORY_CACHE_BYTES"])
+def test_a_value_that_is_not_valid_is_explained(monkeypatch: pytest.MonkeyPatch, variable: str, value: str) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(InvalidInput) as refused:
+        Settings()
+    assert refused.value.message == f"environment variable {variable}: must be an integer"
