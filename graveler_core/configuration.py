@@ -53,11 +53,22 @@ class Configuration:
 
 
 def find(start: Path) -> Path | None:
-    """Return the configuration file of a directory or of the nearest directory above it."""
+    """Return the configuration file of a directory or of the nearest directory above it.
+
+    Raises:
+        InvalidInput: It cannot be told whether a directory has the file, such as below a private folder of another
+            user.
+    """
     for directory in (start, *start.parents):
         file = directory / FOLDER / NAME
-        if file.is_file():
-            return file
+        try:
+            if file.is_file():
+                return file
+        except OSError as e:
+            raise InvalidInput(
+                f"configuration file {str(file)!r}: cannot be read ({e}); set GRAVELER_CONFIG to the path of another "
+                "one, or to an empty text for none"
+            ) from e
     return None
 
 

@@ -70,3 +70,21 @@ def test_a_value_that_is_not_valid_is_explained(monkeypatch: pytest.MonkeyPatch,
     with pytest.raises(InvalidInput) as refused:
         Settings()
     assert refused.value.message == f"environment variable {variable}: must be an integer"
+
+
+def test_a_folder_that_cannot_be_read_is_explained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Such as the private folder of another user above the working directory. Tests may run as root, who reads it."""
+    real = Path.is_file
+
+    def is_file(path: Path) -> bool:
+        if path.name == "config":
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.delenv("GRAVELER_CONFIG", raising=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Path, "is_file", is_file)
+    with pytest.raises(InvalidInput, match=r"cannot be read .*Permission denied.*set GRAVELER_CONFIG"):
+        Settings()
+    monkeypatch.setenv("GRAVELER_CONFIG", "")
+    assert Settings().config is None
