@@ -103,6 +103,8 @@ def pull(
 ) -> Pulled:
     """Bring the changes of the ref that a directory follows. Local changes of other files stay.
 
+    An ignore file that is not valid does not prevent this: the pull may bring a corrected one.
+
     Args:
         graveler: The store.
         root: The directory.
@@ -115,7 +117,7 @@ def pull(
             them, and nothing is changed. Or a file was changed meanwhile: it stays, and others may have been brought.
     """
     with opened(graveler, root) as workspace:
-        found, remote, compared = workspace.look()
+        found, remote, compared = workspace.look(lenient=True)
         if compared.conflicts and keep is None:
             raise conflicting(root, compared)
         return _bring(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from graveler_core.errors import InvalidInput
 from graveler_core.extras import requires
 from graveler_core.local.index import FOLDER, DirectoryIndex, FileState, has_index, now
 from graveler_core.local.names import refusal_of_file
@@ -57,10 +59,19 @@ class DirectoryScan:
     touched: dict[str, FileState] = field(default_factory=dict)
 
 
-def scan(root: Path, index: DirectoryIndex) -> DirectoryScan:
-    """Compare the files of a directory with its index."""
+def scan(root: Path, index: DirectoryIndex, *, lenient: bool = False) -> DirectoryScan:
+    """Compare the files of a directory with its index.
+
+    Args:
+        root: The directory.
+        index: Its index.
+        lenient: If the ignore file is not valid, ignore no file.
+
+    Raises:
+        InvalidInput: The ignore file is not valid.
+    """
     found, seen = DirectoryScan(now()), set[str]()
-    for path, place in _files(root, found.skipped, _ignored(root), index.files):
+    for path, place in _files(root, found.skipped, _ignored(root, lenient=lenient), index.files):
         seen.add(path)
         stamp = stamp_of(place)
         if stamp is None:
@@ -98,14 +109,22 @@ def checksum_of(place: Path) -> str:
     return f"sha256:{digest.hexdigest()}"
 
 
-def _ignored(root: Path) -> Callable[[str], bool]:
+def _ignored(root: Path, *, lenient: bool) -> Callable[[str], bool]:
     """Return the predicate of the ignore file. It receives the path of a directory with a final "/"."""
     file = root / IGNORE
     if not file.is_file():
         return lambda path: False
     with requires("cli"):
         from pathspec import GitIgnoreSpec
-    return GitIgnoreSpec.from_lines(file.read_text(encoding="utf-8").splitlines()).match_file
+    try:
+        return GitIgnoreSpec.from_lines(file.read_text(encoding="utf-8-sig").splitlines()).match_file
+    except (OSError, ValueError, re.error) as e:
+        if lenient:
+            return lambda path: False
+        raise InvalidInput(
+            f"file {str(file)!r}: must contain patterns in the form of .gitignore, in UTF-8 ({e}); correct or delete "
+            "it, or bring a corrected one with graveler local pull"
+        ) from e
 
 
 def _files(

@@ -32,10 +32,15 @@ class Workspace:
         self.index = replace(self.index, **changes)  # type: ignore[arg-type]
         write_index(self.root, self.index)
 
-    def look(self, ref: str = "") -> tuple[DirectoryScan, Remote, Comparison]:
-        """Read the files of the directory and the entries of the ref, and compare them."""
+    def look(self, ref: str = "", *, lenient: bool = False) -> tuple[DirectoryScan, Remote, Comparison]:
+        """Read the files of the directory and the entries of the ref, and compare them.
+
+        Args:
+            ref: Ref expression. "" means the ref that the directory follows.
+            lenient: If the ignore file is not valid, ignore no file.
+        """
         remote = remote_of(self.repository, ref or self.index.ref, self.index.prefix)
-        found = scan(self.root, self.index)
+        found = scan(self.root, self.index, lenient=lenient)
         return found, remote, compare(self.root, self.index, found, remote)
 
     def files_with(self, found: DirectoryScan, agreed: Mapping[str, FileState | None]) -> dict[str, FileState]:
@@ -75,7 +80,7 @@ def _finish(workspace: Workspace) -> None:
     if not commit:
         workspace.save(underway=None)
         return
-    found = scan(workspace.root, workspace.index)
+    found = scan(workspace.root, workspace.index, lenient=True)  # a pull may bring a corrected ignore file
     made = not underway.commit
     remote = remote_of(workspace.repository, commit, workspace.index.prefix, every=made)
     states = {path: agreement(workspace.root, path, change, remote) for path, change in found.changes.items()}

@@ -9,11 +9,11 @@ from typing import Literal
 
 import pytest
 
-from graveler_core.errors import Conflict
+from graveler_core.errors import Conflict, InvalidInput
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.local.committing import commit
-from graveler_core.local.pulling import clone, init, pull
+from graveler_core.local.pulling import checkout, clone, init, pull
 from graveler_core.local.status import status
 from tests.unit.local.conftest import START, WORDS, committed, files, remotely
 
@@ -26,6 +26,30 @@ def test_ignored_files(lake: Graveler, repo: Repository, work: Path) -> None:
     (work / "a").write_text("tracked files are not ignored")
     commit(lake, work, WORDS)
     assert set(committed(repo)) == {".gravelerignore", "a", "b", "keep.tmp", "s/build", "s/c"}
+
+
+@pytest.mark.parametrize("content", [b"caf\xe9\n", "*.tmp\n".encode("utf-16"), b"build\\\n", b"!\n", b"[z-a]\n"])
+def test_an_ignore_file_that_is_not_valid(lake: Graveler, repo: Repository, work: Path, content: bytes) -> None:
+    repo.branch("main").put("raw/.gravelerignore", content)
+    repo.branch("main").commit("bad patterns")
+    pull(lake, work)
+    (work / "new.tmp").write_text("x")
+    for flow in (
+        lambda: status(lake, work),
+        lambda: commit(lake, work, WORDS),
+        lambda: checkout(lake, work, "main", discard=True),
+    ):
+        with pytest.raises(InvalidInput, match=r"\.gravelerignore': must contain .* correct or delete it, or bring"):
+            flow()
+    remotely(repo, {"raw/.gravelerignore": "*.tmp\n"})
+    assert pull(lake, work).downloaded == [".gravelerignore"]
+    assert status(lake, work).changes == []
+
+
+def test_an_ignore_file_may_begin_with_a_byte_order_mark(lake: Graveler, work: Path) -> None:
+    (work / ".gravelerignore").write_bytes(b"\xef\xbb\xbf*.tmp\n")
+    (work / "new.tmp").write_text("x")
+    assert [each.path for each in status(lake, work).changes] == [".gravelerignore"]
 
 
 def test_links_and_odd_names(lake: Graveler, repo: Repository, work: Path) -> None:
