@@ -78,11 +78,14 @@ class Listings(RefFileSystem):
             repository = self.repository(at)
             names = [*(each.id for each in repository.branches()), *(each.id for each in repository.tags())]
             return [directory_info(str(FsPath(at.repository, name))) for name in sorted(names)]
-        found = [
+        found = [*self.snapshot(at).list(at.prefix, delimiter="/")]
+        if not found and at.path:
+            return [self._only_file(at)]
+        return [
             directory_info(at.below(item.path.rstrip("/"))) if isinstance(item, CommonPrefix) else file_info(at, item)
-            for item in self.snapshot(at).list(at.prefix, delimiter="/")
+            for item in found
+            if item.path != at.prefix  # an entry of this path marks the directory
         ]
-        return found if found or not at.path else [self._only_file(at)]
 
     def _only_file(self, at: FsPath) -> dict[str, Any]:
         return file_info(at, self.snapshot(at).get(at.path))
@@ -90,7 +93,7 @@ class Listings(RefFileSystem):
     def find(
         self, path: str, maxdepth: int | None = None, withdirs: bool = False, detail: bool = False, **options: Any
     ) -> Any:
-        """List all files below a path, by one listing."""
+        """List all files below a path, by one listing. Entries that mark directories are left out."""
         at = parse(path)
         if maxdepth is not None or withdirs or not at.ref:
             return super().find(path, maxdepth=maxdepth, withdirs=withdirs, detail=detail, **options)
@@ -99,7 +102,8 @@ class Listings(RefFileSystem):
                 listed = self.snapshot(at).list(at.prefix)
             except NotFound:
                 return {} if detail else []
-            found = {each["name"]: each for item in listed if isinstance(item, Entry) for each in [file_info(at, item)]}
+            files = [item for item in listed if isinstance(item, Entry) and not item.path.endswith("/")]
+            found = {each["name"]: each for item in files for each in [file_info(at, item)]}
             if not found and at.path:
                 try:
                     found = {str(at): self._only_file(at)}

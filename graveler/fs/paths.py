@@ -24,6 +24,11 @@ class FsPath:
         """Beginning of the paths of everything below this path as a directory."""
         return f"{self.path}/" if self.path else ""
 
+    @property
+    def marker(self) -> FsPath:
+        """Path of the entry that marks this path as a directory."""
+        return FsPath(self.repository, self.ref, self.prefix)
+
     def below(self, path: str) -> str:
         """Return the whole path of a path of the same ref."""
         return str(FsPath(self.repository, self.ref, path))

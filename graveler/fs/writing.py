@@ -37,7 +37,13 @@ class Writes(RefFileSystem):
             callback.absolute_update(size)
 
     def cp_file(
-        self, path1: str, path2: str, copied: list[tuple[FsPath, FsPath]] | None = None, **options: Any
+        self,
+        path1: str,
+        path2: str,
+        copied: list[tuple[FsPath, FsPath]] | None = None,
+        *,
+        markers: bool = False,
+        **options: Any,
     ) -> None:
         """Copy a file. Within a repository no content is copied: the new entry refers to the same object.
 
@@ -45,21 +51,25 @@ class Writes(RefFileSystem):
             path1: The file. A directory is skipped, because directories exist only through their files.
             path2: Path of the copy.
             copied: List to which source and target are added.
+            markers: Copy the entry that marks a directory.
         """
         source, target = parse(path1), self.file_path(parse(path2))
         with as_os_errors():
             if not source.path or self.isdir(path1):
-                return
+                if not markers or not self._is_marked(source):
+                    return
+                source, target = source.marker, target.marker
             if source.repository != target.repository:
-                with self.open(path1, "rb") as file:
-                    self.new_file(path2, None)(file)
+                marker = source.path.endswith("/")
+                with io.BytesIO(self.snapshot(source).read(source.path)) if marker else self.open(path1, "rb") as file:
+                    self.new_file(target, None)(file)
             else:
                 self._stage(target, self._entry(source))
         if copied is not None:
             copied.append((source, target))
 
     def mv(self, path1: Any, path2: Any, recursive: bool = False, maxdepth: int | None = None, **options: Any) -> None:
-        """Move files, or with `recursive` directories with everything below.
+        """Move files, or with `recursive` directories with everything below, also the entries that mark directories.
 
         Exactly the files that were copied are removed. A file that is moved to its own path stays.
 
@@ -73,7 +83,8 @@ class Writes(RefFileSystem):
             with as_os_errors():
                 self.branch(self.branch_path(parse(each)))
         copied: list[tuple[FsPath, FsPath]] = []
-        self.copy(path1, path2, recursive=recursive, maxdepth=maxdepth, on_error="raise", copied=copied, **options)
+        options = {**options, "copied": copied, "markers": recursive}
+        self.copy(path1, path2, recursive=recursive, maxdepth=maxdepth, on_error="raise", **options)
         if not copied:
             raise IsADirectoryError(f"{path1}: has no files, only directories: move them with recursive=True")
         new = {target for _, target in copied}
@@ -115,7 +126,12 @@ class Writes(RefFileSystem):
                 for file in map(parse, self.expand_path(each, recursive=recursive, maxdepth=maxdepth)):
                     if not recursive or self.isfile(str(file)):
                         self._require_file(file)
-                        files.setdefault((file.repository, file.ref), []).append(file)
+                    elif self._is_marked(file):
+                        file = file.marker  # noqa: PLW2901 - the entry of the directory
+                        self._require_file(file)
+                    else:
+                        continue
+                    files.setdefault((file.repository, file.ref), []).append(file)
         with as_os_errors():
             for at in directories:
                 self.branch(at).remove_prefix(at.prefix)
@@ -131,7 +147,9 @@ class Writes(RefFileSystem):
     def rmdir(self, path: str) -> None:
         """Do nothing: a directory exists as long as there are files below it."""
 
-    def new_file(self, path: str, content_type: str | None, *, create: bool = False) -> Callable[[BinaryIO], None]:
+    def new_file(
+        self, path: str | FsPath, content_type: str | None, *, create: bool = False
+    ) -> Callable[[BinaryIO], None]:
         """Return a function that uploads a file to a path. The branch is opened at once, so that its errors come first.
 
         Args:
@@ -140,12 +158,12 @@ class Writes(RefFileSystem):
             create: Refuse a path that exists: now, and again when the file is staged. The commit of a transaction
                 refuses paths that others have changed.
         """
-        at = parse(path)
+        at = path if isinstance(path, FsPath) else parse(path)
         with as_os_errors():
             branch = self.branch(self.file_path(at))
             new_path_key(at.path)
         transaction: GravelerTransaction | None = self.transaction if self._intrans else None
-        if create and (self.exists(path) or (transaction is not None and transaction.changed(at) is not None)):
+        if create and (self.exists(str(at)) or (transaction is not None and transaction.changed(at) is not None)):
             raise FileExistsError(f"{self.unstrip_protocol(str(at))}: exists")
 
         def upload(file: BinaryIO) -> None:
@@ -160,6 +178,17 @@ class Writes(RefFileSystem):
     def _entry(self, at: FsPath) -> Entry:
         written: Entry | None = self.transaction.changed(at) if self._intrans else None
         return written or self.snapshot(at).get(at.path)
+
+    def _is_marked(self, at: FsPath) -> bool:
+        """Return true if an entry marks a directory."""
+        if not at.path:
+            return False
+        try:
+            with as_os_errors():
+                self._entry(at.marker)
+        except FileNotFoundError:
+            return False
+        return True
 
     def _stage(self, at: FsPath, entry: Entry) -> None:
         branch = self.branch(at)
