@@ -117,8 +117,7 @@ class Writes(RefFileSystem):
         directories, files = list[FsPath](), dict[tuple[str, str], list[FsPath]]()
         for each in [fspath(path)] if isinstance(path, str | PathLike) else map(fspath, path):
             at = self.branch_path(parse(each))
-            if recursive and maxdepth is None and not self._intrans and not self.isfile(each):
-                self.info(each)
+            if recursive and maxdepth is None and not self._intrans and self.isdir(each):
                 with as_os_errors():
                     self.branch(at)
                 directories.append(at)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import io
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path, PurePosixPath
 
 import fsspec
@@ -309,3 +310,15 @@ def test_a_store_that_cannot_be_read_does_not_look_empty(
                 call(path)
     assert not fs.exists("Not A Name/main/a")
     assert fs.cat(path) == b"a"
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_patterns_are_removed_with_everything_below(fs: GravelerFileSystem, repo: Repository, inside: bool) -> None:
+    at = f"{repo.id}/main"
+    repo.branch("main").put("t/v", b"v")
+    repo.branch("main").commit("one more")
+    with fs.transaction if inside else nullcontext():
+        fs.rm([f"{at}/t/[u1]*", f"{at}/a"], recursive=True)
+    assert [entry.path for entry in repo.branch("main").list()] == ["t/2", "t/v"]
+    with pytest.raises(FileNotFoundError):
+        fs.rm(f"{at}/none*", recursive=True)
