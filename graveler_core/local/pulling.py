@@ -138,7 +138,8 @@ def checkout(
         progress: Function that is called with numbers of bytes.
 
     Raises:
-        Conflict: (`LocalConflict`) there are local changes, and `discard` is false.
+        Conflict: (`LocalConflict`) there are local changes, and `discard` is false. Or a new file is a directory of
+            the ref, or below a file of it.
         NotFound: The ref does not exist.
     """
     with opened(graveler, root) as workspace:
@@ -152,6 +153,7 @@ def checkout(
                 kind=Kind.LocalConflict,
                 paths=changes,
             )
+        _refuse_in_the_way(root, ref, found, remote)
         plan = _plan(workspace.index, compared, remote, "theirs")
         for path, change in compared.local.items():
             if change.kind is not ChangeKind.ADDED:
@@ -169,6 +171,19 @@ def conflicting(root: Path, compared: Comparison) -> Conflict:
         kind=Kind.LocalConflict,
         paths=paths,
     )
+
+
+def _refuse_in_the_way(root: Path, ref: str, found: DirectoryScan, remote: Remote) -> None:
+    """Refuse to remove new files that have the name of a directory of a ref, or are below one of its files."""
+    new = [path for path, change in found.changes.items() if change.kind is ChangeKind.ADDED]
+    paths = sorted(crossing(new, remote.entries.keys()))
+    if paths:
+        raise Conflict(
+            f"directory {str(root)!r}: {counted(len(paths), 'new file is', 'new files are')} in the way of files of "
+            f"{ref!r}, the first is {paths[0]!r}; move them, and repeat the command",
+            kind=Kind.LocalConflict,
+            paths=paths,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,3 +193,28 @@ def test_one_side_has_a_file_where_the_other_has_a_directory(
         commit(lake, work, WORDS)
     assert files(work) == committed(repo)
     assert status(lake, work).changes == []
+
+
+@pytest.mark.parametrize(
+    ("mine", "there"),
+    [("new/x", {"raw/new": "file", "raw/a": "theirs"}), ("new", {"raw/new/x": "below"}), ("a/x", {"raw/b": "theirs"})],
+)
+def test_a_checkout_that_discards_changes_removes_no_new_file(
+    lake: Graveler, repo: Repository, work: Path, mine: str, there: dict[str, str | None]
+) -> None:
+    (work / "s/c").write_text("discarded")
+    if mine.startswith("a/"):
+        (work / "a").unlink()
+    (work / mine).parent.mkdir(exist_ok=True)
+    (work / mine).write_text("mine")
+    repo.create_branch("dev", "main")
+    remotely(repo, there, "dev")
+    before = files(work)
+    with pytest.raises(Conflict, match=r"1 new file is in the way of files of 'dev'.* move them") as refused:
+        checkout(lake, work, "dev", discard=True)
+    assert refused.value.details["paths"] == [mine]
+    assert files(work) == before
+    (work / mine).rename(work / "moved")
+    (work / mine).parent.rmdir() if "/" in mine else None
+    checkout(lake, work, "dev", discard=True)
+    assert files(work) == committed(repo, "dev") | {"moved": "mine"}
