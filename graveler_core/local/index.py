@@ -28,7 +28,7 @@ _VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """A file and its entry when they agreed. The size -1 means that the entry is known, and the file differs."""
+    """A file and its entry when they agreed. The size -1 means that the file differed later: compare its content."""
 
     size: int
     mtime: int

@@ -80,10 +80,10 @@ def scan(root: Path, index: DirectoryIndex, *, lenient: bool = False) -> Directo
         if known is None:
             found.changes[path] = LocalChange(ChangeKind.ADDED, stamp)
         elif stamp != Stamp(known.size, known.mtime) or stamp.mtime > index.written - _CLOSE:
-            if stamp.size != known.size or checksum_of(place) != known.checksum:
+            if (known.size >= 0 and stamp.size != known.size) or checksum_of(place) != known.checksum:
                 found.changes[path] = LocalChange(ChangeKind.CHANGED, stamp)
             else:
-                found.touched[path] = replace(known, mtime=stamp.mtime)
+                found.touched[path] = replace(known, size=stamp.size, mtime=stamp.mtime)
     skipped = {each.path for each in found.skipped}
     for path in index.files.keys() - seen:
         if path not in skipped and not any(above.rstrip("/") in skipped for above in _above(path)):

@@ -44,8 +44,15 @@ class Workspace:
         return found, remote, compare(self.root, self.index, found, remote)
 
     def files_with(self, found: DirectoryScan, agreed: Mapping[str, FileState | None]) -> dict[str, FileState]:
-        """Return the files of the index, updated with the states that a comparison has found without any transfer."""
-        files = {**self.index.files, **found.touched, **agreed}
+        """Return the files of the index, updated with the states that a comparison has found without any transfer.
+
+        A file that was found changed, and has the size of its state, is compared by content from now on: its time may
+        be that of the state, if times are coarse or a program restores them.
+        """
+        known = self.index.files
+        sizes = {path: change.stamp.size for path, change in found.changes.items() if change.stamp and path in known}
+        differing = {path: replace(known[path], size=-1) for path, size in sizes.items() if size == known[path].size}
+        files = {**known, **found.touched, **differing, **agreed}
         return {path: state for path, state in files.items() if state is not None}
 
 

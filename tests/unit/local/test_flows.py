@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from graveler_core.facade.repository import Repository
 from graveler_core.facade.snapshot import Snapshot
 from graveler_core.local import scanning
 from graveler_core.local.committing import commit
-from graveler_core.local.index import read_index, root_of
+from graveler_core.local.index import read_index, root_of, write_index
 from graveler_core.local.pulling import checkout, clone, pull
 from graveler_core.model.entry import Entry
 from tests.unit.local.conftest import START, WORDS, changes, committed, files, remotely
@@ -187,6 +189,32 @@ def test_content_without_a_checksum_of_ours_is_compared(
     assert sorted(downloads) == ["raw/x", "raw/y"]
 
 
+@pytest.mark.parametrize("restored", [False, True])
+def test_a_change_is_not_forgotten_although_the_time_of_the_file_stays(
+    lake: Graveler, repo: Repository, work: Path, restored: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Times may be coarse, or a program may restore them, also after the change was found."""
+    index = read_index(work)
+    times = (work / "a").stat().st_mtime_ns, index.files["a"].mtime
+    write_index(work, replace(index, written=times[1]))
+    (work / "a").write_text("x")
+    if not restored:
+        os.utime(work / "a", ns=times)
+    (work / "b").touch()
+    monkeypatch.setattr(scanning, "now", lambda: time.time_ns() + 10**10)
+    assert changes(lake, work) == [("a", "local", "changed")]
+    os.utime(work / "a", ns=times)
+    assert changes(lake, work) == [("a", "local", "changed")]
+    (work / "a").write_text("1")
+    assert changes(lake, work) == []
+    (work / "a").write_text("x")
+    os.utime(work / "a", ns=times)
+    remotely(repo, {"raw/a": "y", "raw/b": "22"})
+    with pytest.raises(Conflict):
+        pull(lake, work)
+    assert files(work)["a"] == "x"
+
+
 class TestCheckout:
     """Another ref in the same directory."""
 
@@ -223,3 +251,17 @@ class TestCheckout:
         with pytest.raises(NotFound):
             checkout(lake, work, "nowhere", discard=True)
         assert files(work) == START | {"a": "mine"}
+
+
+def test_a_kept_file_that_gets_the_content_of_the_branch_is_no_change(
+    lake: Graveler, repo: Repository, work: Path
+) -> None:
+    (work / "a").write_text("mine")
+    remotely(repo, {"raw/a": "theirs"})
+    pull(lake, work, keep="ours")
+    assert changes(lake, work) == [("a", "local", "changed")]
+    (work / "a").write_text("theirs")
+    assert changes(lake, work) == []
+    remotely(repo, {"raw/a": "theirs, later"})
+    pull(lake, work)
+    assert files(work) == committed(repo)
