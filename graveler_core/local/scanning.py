@@ -142,9 +142,11 @@ def _files(
             if each.name.casefold() == FOLDER:
                 continue
             if each.is_dir(follow_symlinks=False):
+                if f"{path}/" not in needed and ignored(f"{path}/"):
+                    continue  # it may be unreadable
                 if has_index(Path(each.path)):
                     skipped.append(Skipped(path, "it is a clone of its own"))
-                elif f"{path}/" in needed or not ignored(f"{path}/"):
+                else:
                     waiting.append(f"{path}/")
             elif path in tracked or not ignored(path):
                 reason = _refusal(each, path)

@@ -52,6 +52,21 @@ def test_an_ignore_file_may_begin_with_a_byte_order_mark(lake: Graveler, work: P
     assert [each.path for each in status(lake, work).changes] == [".gravelerignore"]
 
 
+def test_an_ignored_directory_is_not_read(lake: Graveler, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests may run as root, who can read every directory."""
+    real = Path.is_file
+
+    def is_file(path: Path) -> bool:
+        if "secret" in path.parts:
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    (work / "secret").mkdir()
+    (work / ".gravelerignore").write_text("secret/\n")
+    monkeypatch.setattr(Path, "is_file", is_file)
+    assert [each.path for each in status(lake, work).changes] == [".gravelerignore"]
+
+
 def test_links_and_odd_names(lake: Graveler, repo: Repository, work: Path) -> None:
     (work / "link").symlink_to("/etc/passwd")
     (work / "back\\slash").write_text("x")
