@@ -145,12 +145,17 @@ def locked(root: Path) -> Iterator[None]:
 
     Raises:
         SlowDown: Another command holds it.
+        InvalidInput: The file system has no locks.
     """
     (root / FOLDER).mkdir(parents=True, exist_ok=True)
     with (root / FOLDER / _LOCK).open("a") as file:
         if fcntl is not None:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as e:
+            except BlockingIOError as e:
                 raise SlowDown(f"directory {str(root)!r}: another graveler local command is at work in it") from e
+            except OSError as e:
+                raise InvalidInput(
+                    f"directory {str(root)!r}: cannot be locked ({e}); use one on a file system that has locks"
+                ) from e
         yield

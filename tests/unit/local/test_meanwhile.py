@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from graveler_core.errors import Conflict, DirtyBranch, GravelerError, NotFound, SlowDown
+from graveler_core.errors import Conflict, DirtyBranch, GravelerError, InvalidInput, NotFound, SlowDown
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
@@ -185,6 +187,15 @@ def test_one_command_at_a_time(lake: Graveler, work: Path) -> None:
     for flow in (lambda: pull(lake, work), lambda: status(lake, work), lambda: commit(lake, work, WORDS)):
         with locked(work), pytest.raises(SlowDown, match="another graveler local command"):
             flow()
+
+
+def test_a_file_system_without_locks_is_named(lake: Graveler, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def flock(file: object, how: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with pytest.raises(InvalidInput, match=r"cannot be locked .*No locks available"):
+        status(lake, work)
 
 
 def test_another_repository_of_the_same_name(lake: Graveler, repo: Repository, work: Path) -> None:
