@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -37,13 +38,19 @@ class GravelerTransaction(Transaction):
         self._metadata: dict[str, str] = {}
         self._changes: dict[str, Entry | None] = {}
         self._basis: tuple[FsPath, Snapshot] | None = None
+        self._lock = threading.Lock()
         self.commit_id: str | None = None
         """Id of the commit, once the transaction is complete. `None` if nothing changed."""
 
     def __call__(
         self, message: str = MESSAGE, *, committer: str = "", metadata: Mapping[str, str] | None = None
     ) -> GravelerTransaction:
-        """Set the message, the committer and the metadata of the commit, and return this transaction."""
+        """Set the message, the committer and the metadata of the commit, and return this transaction.
+
+        Raises:
+            RuntimeError: This transaction is open already.
+        """
+        refuse_nesting(self.fs)
         self._message, self._committer, self._metadata = message, committer, dict(metadata or {})
         return self
 
@@ -53,8 +60,7 @@ class GravelerTransaction(Transaction):
         Raises:
             RuntimeError: This transaction is open already.
         """
-        if self.fs._intrans:
-            raise RuntimeError("a transaction of this file system is open already, and transactions do not nest")
+        refuse_nesting(self.fs)
         super().start()
 
     def change(self, at: FsPath, entry: Entry | None) -> None:
@@ -64,16 +70,17 @@ class GravelerTransaction(Transaction):
             ValueError: The path is on another branch than the earlier changes.
         """
         branch = FsPath(at.repository, at.ref)
-        if self._basis is None:
-            self._basis = branch, self.fs.snapshot(FsPath(at.repository, f"{at.ref}@"))
-        elif branch != self._basis[0]:
-            raise ValueError(
-                f"path {at}: this transaction changes {self._basis[0]}, and a transaction changes one branch"
-            )
-        if entry is None and self._changes.get(at.path) is not None and self._before(at.path) is None:
-            del self._changes[at.path]  # written and removed within the transaction
-        else:
-            self._changes[at.path] = entry
+        with self._lock:  # several threads may write
+            if self._basis is None:
+                self._basis = branch, self.fs.snapshot(FsPath(at.repository, f"{at.ref}@"))
+            elif branch != self._basis[0]:
+                raise ValueError(
+                    f"path {at}: this transaction changes {self._basis[0]}, and a transaction changes one branch"
+                )
+            if entry is None and self._changes.get(at.path) is not None and self._before(at.path) is None:
+                del self._changes[at.path]  # written and removed within the transaction
+            else:
+                self._changes[at.path] = entry
 
     def changed(self, at: FsPath) -> Entry | None:
         """Return the new entry of a path, if this transaction writes it."""
@@ -121,3 +128,9 @@ class GravelerTransaction(Transaction):
             return self._basis[1].get(path)
         except NotFound:
             return None
+
+
+def refuse_nesting(fs: GravelerFileSystem | None) -> None:
+    """Raise `RuntimeError` if a transaction of a file system is open."""
+    if fs is not None and fs._intrans:
+        raise RuntimeError("a transaction of this file system is open already, and transactions do not nest")

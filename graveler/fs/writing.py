@@ -11,13 +11,23 @@ from typing import Any, BinaryIO
 from graveler.fs.failures import as_os_errors
 from graveler.fs.paths import FsPath, parse
 from graveler.fs.refs import RefFileSystem
-from graveler.fs.transaction import GravelerTransaction
+from graveler.fs.transaction import GravelerTransaction, refuse_nesting
 from graveler_core.model.entry import Entry
 from graveler_core.model.names import new_path_key
 
 
 class Writes(RefFileSystem):
     """The part of the file system that changes branches."""
+
+    def start_transaction(self) -> GravelerTransaction:
+        """Begin a transaction without a `with` statement. `end_transaction` commits it.
+
+        Raises:
+            RuntimeError: A transaction of this file system is open already.
+        """
+        refuse_nesting(self)
+        started: GravelerTransaction = super().start_transaction()
+        return started
 
     def pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **options: Any) -> None:
         """Write a file. With mode "create", refuse a path that exists."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import io
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path, PurePosixPath
 
@@ -15,8 +17,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from graveler.fs import GravelerFileSystem
+from graveler.fs.paths import FsPath
 from graveler_core.errors import Unavailable
 from graveler_core.facade.repository import Repository
+from graveler_core.facade.snapshot import Snapshot
 
 
 class Failing:
@@ -239,6 +243,19 @@ def test_transactions_do_not_nest(fs: GravelerFileSystem, repo: Repository) -> N
     with pytest.raises(RuntimeError, match="transactions do not nest"):
         nest()
     assert not fs.exists(path)
+    with fs.transaction("outer"):
+        fs.pipe(path, b"x")
+        for begin in (fs.start_transaction, lambda: fs.transaction("inner")):
+            with pytest.raises(RuntimeError, match="transactions do not nest"):
+                begin()
+    assert (fs.cat(path), repo.commit("main").message) == (b"x", "outer")
+    fs.rm(path)
+    repo.branch("main").commit("Removed")
+    fs.start_transaction()
+    fs.pipe(path, b"y")
+    fs.end_transaction()
+    assert repo.branch("main").read(path.removeprefix(f"{repo.id}/main/")) == b"y"
+    assert not list(repo.branch("main").uncommitted())
     with fs.transaction:
         fs.pipe(path, b"x")
     assert fs.exists(path)
@@ -322,3 +339,21 @@ def test_patterns_are_removed_with_everything_below(fs: GravelerFileSystem, repo
     assert [entry.path for entry in repo.branch("main").list()] == ["t/2", "t/v"]
     with pytest.raises(FileNotFoundError):
         fs.rm(f"{at}/none*", recursive=True)
+
+
+def test_the_first_changes_of_two_threads_have_one_basis(
+    fs: GravelerFileSystem, repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, seen = GravelerFileSystem.snapshot, list[str]()
+
+    def snapshot(self: GravelerFileSystem, at: FsPath) -> Snapshot:
+        if at.ref == "main@":
+            seen.append(at.ref)
+            time.sleep(0.2)
+        return real(self, at)
+
+    monkeypatch.setattr(GravelerFileSystem, "snapshot", snapshot)
+    with fs.transaction, ThreadPoolExecutor(2) as pool:
+        [*pool.map(lambda name: fs.pipe_file(f"{repo.id}/main/{name}", b"x"), ("x", "y"))]
+    assert seen == ["main@"]
+    assert fs.find(f"{repo.id}/main")[-2:] == [f"{repo.id}/main/x", f"{repo.id}/main/y"]
