@@ -89,7 +89,11 @@ def _finish(workspace: Workspace) -> None:
         return
     found = scan(workspace.root, workspace.index, lenient=True)  # a pull may bring a corrected ignore file
     made = not underway.commit
-    remote = remote_of(workspace.repository, commit, workspace.index.prefix, every=made)
+    try:
+        remote = remote_of(workspace.repository, commit, workspace.index.prefix, every=made)
+    except NotFound:  # retention has removed the commit: compare what was brought as other files
+        workspace.save(underway=None)
+        return
     states = {path: agreement(workspace.root, path, change, remote) for path, change in found.changes.items()}
     agreed = {path: state for path, (same, state) in states.items() if same}
     workspace.save(files=workspace.files_with(found, agreed), written=found.taken, underway=None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from graveler_core.facade.repository import Repository
 from graveler_core.facade.snapshot import Snapshot
 from graveler_core.local import committing
 from graveler_core.local.committing import commit
-from graveler_core.local.index import locked
+from graveler_core.local.index import LocalWork, locked, read_index, write_index
 from graveler_core.local.pulling import Side, pull
 from graveler_core.local.status import status
 from graveler_core.model.entry import Entry
@@ -196,6 +197,16 @@ def test_a_file_system_without_locks_is_named(lake: Graveler, work: Path, monkey
     monkeypatch.setattr(fcntl, "flock", flock)
     with pytest.raises(InvalidInput, match=r"cannot be locked .*No locks available"):
         status(lake, work)
+
+
+def test_a_commit_that_retention_removed_after_an_interruption(lake: Graveler, repo: Repository, work: Path) -> None:
+    index = read_index(work)
+    (work / "a").write_text("brought")
+    write_index(work, replace(index, underway=LocalWork(commit="0" * len(index.commit))))
+    assert changes(lake, work) == [("a", "local", "changed")]
+    remotely(repo, {"raw/a": "brought", "raw/b": "22"})
+    pull(lake, work)
+    assert files(work) == committed(repo)
 
 
 def test_another_repository_of_the_same_name(lake: Graveler, repo: Repository, work: Path) -> None:
