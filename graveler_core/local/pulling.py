@@ -80,6 +80,18 @@ def _follow(graveler: Graveler, source: tuple[str, str, str], root: Path, *, emp
     name, ref, prefix = source
     repository = graveler.repository(name)
     commit = repository.commit(ref).id
+    _check_new(root, empty=empty)
+    root.mkdir(parents=True, exist_ok=True)
+    below = f"{prefix.rstrip('/')}/" if prefix else ""
+    index = DirectoryIndex(name, repository.uid, ref, below, commit)
+    with locked(root):
+        _check_new(root, empty=empty)  # another command may have been faster
+        write_index(root, index)
+    return index
+
+
+def _check_new(root: Path, *, empty: bool) -> None:
+    """Refuse a directory that cannot begin to follow a ref."""
     if root.exists() and not root.is_dir():
         raise InvalidInput(f"directory {str(root)!r}: is a file")
     if has_index(root):
@@ -90,12 +102,6 @@ def _follow(graveler: Graveler, source: tuple[str, str, str], root: Path, *, emp
         raise InvalidInput(
             f"directory {str(root)!r}: must be empty, or not exist; graveler local init takes one that has files"
         )
-    root.mkdir(parents=True, exist_ok=True)
-    below = f"{prefix.rstrip('/')}/" if prefix else ""
-    index = DirectoryIndex(name, repository.uid, ref, below, commit)
-    with locked(root):
-        write_index(root, index)
-    return index
 
 
 def pull(

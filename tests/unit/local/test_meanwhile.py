@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,10 +17,10 @@ from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.facade.snapshot import Snapshot
-from graveler_core.local import committing
+from graveler_core.local import committing, pulling
 from graveler_core.local.committing import commit
 from graveler_core.local.index import LocalWork, locked, read_index, write_index
-from graveler_core.local.pulling import Side, pull
+from graveler_core.local.pulling import Side, clone, pull
 from graveler_core.local.status import status
 from graveler_core.model.entry import Entry
 from tests.unit.local.conftest import START, WORDS, changes, committed, files, remotely
@@ -207,6 +209,25 @@ def test_a_commit_that_retention_removed_after_an_interruption(lake: Graveler, r
     remotely(repo, {"raw/a": "brought", "raw/b": "22"})
     pull(lake, work)
     assert files(work) == committed(repo)
+
+
+def test_the_second_of_two_clones_is_refused(
+    lake: Graveler, repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "new"
+    repo.create_branch("dev", "main")
+
+    @contextmanager
+    def later(root: Path) -> Iterator[None]:
+        monkeypatch.setattr(pulling, "locked", locked)
+        clone(lake, ("air", "main", "raw"), root)
+        with locked(root):
+            yield
+
+    monkeypatch.setattr(pulling, "locked", later)
+    with pytest.raises(InvalidInput, match="is a clone already"):
+        clone(lake, ("air", "dev", "raw"), root)
+    assert (read_index(root).ref, files(root)) == ("main", START)
 
 
 def test_another_repository_of_the_same_name(lake: Graveler, repo: Repository, work: Path) -> None:
