@@ -11,7 +11,9 @@ import os
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 
+from graveler_core.configuration import anchored
 from graveler_core.errors import GravelerError
 from graveler_core.facade.graveler import Graveler
 from graveler_core.settings import Settings
@@ -31,7 +33,7 @@ def handle(store: str | None, storage: Mapping[str, str] | None) -> Graveler:
     """
     settings = Settings()
     url = settings.store.get_secret_value() if store is None else store
-    key = (os.getpid(), url, tuple(sorted((storage or {}).items())))
+    key = (os.getpid(), anchored(url, Path.cwd()), tuple(sorted((storage or {}).items())))
     with _lock:
         if key not in _opened:
             _opened[key] = connect(url, credentials=settings.credentials, storage_options=storage)

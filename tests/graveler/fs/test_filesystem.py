@@ -15,7 +15,7 @@ import fsspec
 import pytest
 
 from graveler.fs import GravelerFileSystem
-from graveler.fs.handles import handle
+from graveler.fs.handles import close_all, handle
 from graveler_core.errors import Conflict, CorruptData, DirtyBranch
 from graveler_core.facade.repository import Repository
 from graveler_core.model.entry import Entry
@@ -469,3 +469,13 @@ def test_a_download_stays_in_its_directory(fs: GravelerFileSystem, repo: Reposit
     with pytest.raises(ValueError, match="outside"):
         fs.get(f"{repo.id}/main/odd/", str(tmp_path / "local" / "down"), recursive=True)
     assert list(tmp_path.rglob("escaped")) == []
+
+
+def test_a_relative_url_names_a_store_of_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        fs = GravelerFileSystem(store="sqlite:///meta.db")
+        fs.graveler().create_repository(name, (tmp_path / name / "lake").as_uri())
+        assert fs.ls("", detail=False) == [name]
+    close_all()
