@@ -70,11 +70,17 @@ class Reads(RefFileSystem):
         on_error: str = "return",
         **options: Any,
     ) -> list[Any]:
-        """Return ranges of files, read concurrently."""
+        """Return ranges of files, read concurrently.
+
+        Raises:
+            ValueError: The lists have different lengths.
+        """
         every = [
-            each if isinstance(each, Iterable) else [each] * len(paths)  # one number for all files
+            [*each] if isinstance(each, Iterable) else [each] * len(paths)  # one number for all files
             for each in (starts, ends)
         ]
+        if any(len(each) != len(paths) for each in every):
+            raise ValueError(f"starts and ends: must be as many as the paths, {len(paths)}, or one number")
 
         def read(path: str, start: int | None, end: int | None) -> Any:
             try:

@@ -479,3 +479,11 @@ def test_a_relative_url_names_a_store_of_the_working_directory(tmp_path: Path, m
         fs.graveler().create_repository(name, (tmp_path / name / "lake").as_uri())
         assert fs.ls("", detail=False) == [name]
     close_all()
+
+
+def test_ranges_need_lists_of_one_length(fs: GravelerFileSystem, repo: Repository) -> None:
+    paths = [f"{repo.id}/main/a", f"{repo.id}/main/t/1"]
+    for starts, ends in (([0], [1, 1]), ([0, 0], [1]), ([0, 0, 0], 1)):
+        with pytest.raises(ValueError, match="as many as the paths"):
+            fs.cat_ranges(paths, starts, ends)
+    assert fs.cat_ranges(paths, 0, [1, 2]) == [b"a", b"t/"]
