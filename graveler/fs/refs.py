@@ -63,7 +63,7 @@ class RefFileSystem(AbstractFileSystem):
             return repository.at(at.ref)
         key = (at.repository, at.ref)
         if key not in self._pins:
-            self._pins[key] = repository.at(at.ref).commit_id
+            self._pins.setdefault(key, repository.at(at.ref).commit_id)
         return repository.at(self._pins[key])
 
     def branch(self, at: FsPath) -> Branch:

@@ -16,8 +16,10 @@ import pytest
 
 from graveler.fs import GravelerFileSystem
 from graveler.fs.handles import close_all, handle
+from graveler.fs.paths import FsPath
 from graveler_core.errors import Conflict, CorruptData, DirtyBranch
 from graveler_core.facade.repository import Repository
+from graveler_core.facade.snapshot import Snapshot
 from graveler_core.model.entry import Entry
 from tests.graveler.fs.conftest import Place
 from tests.old_paths import any_path
@@ -487,3 +489,24 @@ def test_ranges_need_lists_of_one_length(fs: GravelerFileSystem, repo: Repositor
         with pytest.raises(ValueError, match="as many as the paths"):
             fs.cat_ranges(paths, starts, ends)
     assert fs.cat_ranges(paths, 0, [1, 2]) == [b"a", b"t/"]
+
+
+def test_threads_of_a_pinned_file_system_read_one_commit(
+    local: Place, repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The head changes between the look-ups of two threads."""
+    pinned, at, real = local.fs(pinned=True), FsPath(repo.id, "main"), Repository.at
+    before = repo.commit("main").id
+
+    def overtaken(self: Repository, ref: str) -> Snapshot:
+        found = real(self, ref)
+        if ref == "main":
+            monkeypatch.setattr(Repository, "at", real)
+            assert pinned.snapshot(at).commit_id == before
+            repo.branch("main").put("new", b"new")
+            repo.branch("main").commit("new")
+            return real(self, ref)
+        return found
+
+    monkeypatch.setattr(Repository, "at", overtaken)
+    assert pinned.snapshot(at).commit_id == before
