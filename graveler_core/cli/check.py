@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from graveler_core.cli.branch import PatternUri
+from graveler_core.cli.confirmation import YesOption, confirm
 from graveler_core.cli.output import Column, View
 from graveler_core.cli.repo import RepositoryUri
 from graveler_core.cli.session import Session, verb
@@ -53,15 +54,17 @@ def list_(session: Session, uri: CommitUri) -> None:
 
 
 @verb(app, "require")
-def require(session: Session, uri: PatternUri, names: Names = None) -> None:
+def require(session: Session, uri: PatternUri, names: Names = None, *, yes: YesOption = False) -> None:
     """Require that a commit has passed checks before it is merged into the branches that a pattern matches.
 
     Direct changes of such a branch are refused. A rule with the same pattern is replaced. Without names, the rule is
-    removed.
+    removed, after a confirmation.
 
     JSON: a line for each rule of the repository with type ("required checks"), pattern, checks.
     """
     target = ref_uri(uri)
+    if not names:
+        confirm(f"Remove the required checks of branches {target.ref} of repository {target.repository}?", yes=yes)
     with session.working("changing the required checks"):
         rules = session.repository(target).require_checks(target.ref, names or [])
     session.out.rows(rules.items(), CHECK_RULES)

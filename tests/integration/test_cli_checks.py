@@ -36,7 +36,7 @@ def test_rules_of_a_repository(flights: Cli) -> None:
     flights("check", "require", "graveler://flights/release-*", "rows")
     flights("check", "require", MAIN, "keys")
     assert flights("check", "required", REPOSITORY).lines == [["main", "keys"], ["release-*", "rows"]]
-    assert flights("check", "require", MAIN, "--json").documents == [rule("release-*", ["rows"])]
+    assert flights("check", "require", MAIN, "--yes", "--json").documents == [rule("release-*", ["rows"])]
     refused(flights("check", "require", "graveler://flights/a b", "rows"), "a b")
     refused(flights("check", "report", "graveler://flights/nothing", "rows", "--passed"), "nothing")
     assert flights("check", "report", MAIN, "rows").code == 2

@@ -23,6 +23,7 @@ REPOSITORY = "graveler://flights"
 DESTROYS = {
     "branch delete": [f"{REPOSITORY}/dev"],
     "branch unprotect": [f"{REPOSITORY}/main"],
+    "check require": [f"{REPOSITORY}/main"],
     "clean": [],
     "erase": [REPOSITORY, "raw/jan.csv", "--why", "a request"],
     "gc": [REPOSITORY],
@@ -59,7 +60,7 @@ ADDS = """
 """
 UNDONE_BY_ANOTHER_COMMAND = "iam attach, iam detach, iam member add, iam member remove, mv, repo read-only"
 REPLACES_BY_A_GIVEN_VALUE = """
-    branch protect, check require, cp, get, hook set, iam policy update, iam secrets-key rotate, put, repo metadata,
+    branch protect, cp, get, hook set, iam policy update, iam secrets-key rotate, put, repo metadata,
     repo settings, repo thresholds, retention set, stage, tag assign
 """
 
@@ -128,7 +129,10 @@ def test_a_dry_run_does_not_ask(opened: list[str], command: str) -> None:
     assert len(opened) == 1
 
 
-@pytest.mark.parametrize("words", [["rm", f"{REPOSITORY}/main/a"], ["local", "pull", "work"]])
+@pytest.mark.parametrize(
+    "words",
+    [["rm", f"{REPOSITORY}/main/a"], ["local", "pull", "work"], ["check", "require", f"{REPOSITORY}/main", "rows"]],
+)
 def test_a_command_that_destroys_nothing_in_this_form_does_not_ask(opened: list[str], words: list[str]) -> None:
     run(words)
     assert len(opened) == 1
