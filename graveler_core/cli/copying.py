@@ -67,6 +67,8 @@ def _transfer(session: Session, source: str, destination: str, *, recursive: boo
         directory = to.path.encode() if recursive or to.path.endswith("/") or not to.path else None
         new = [directory + path[skip:] if directory is not None else to.path.encode() for path in paths.to_pylist()]
         table = found.set_column(found.schema.get_field_index("key"), "key", pa.array(new, pa.binary()))
+        if b"" in new:  # the entry that marks the source as a directory: the top of a branch needs none
+            table, new = table.filter(pa.array([bool(path) for path in new])), [path for path in new if path]
         branch.stage_many(_and_removed(table, sorted(set(paths.to_pylist()) - set(new))) if moved else table)
     document = {"moved" if moved else "copied": len(new), "source": str(from_), "destination": str(to)}
     what = counted(len(new), "object")

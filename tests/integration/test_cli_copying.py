@@ -135,3 +135,18 @@ def test_stat_shows_all_properties(flights: Cli) -> None:
     assert lines["size"] == str(document["size"])
     assert lines["checksum"] == document["checksum"]
     assert lines["uri"] == document["uri"]
+
+
+@pytest.mark.parametrize("verb", ["cp", "mv"])
+def test_the_entry_that_marks_a_directory_is_not_copied_to_the_top(flights: Cli, verb: str) -> None:
+    with graveler.connect("sqlite:///.graveler/meta.db") as g:
+        g.repository("flights").branch("main").put("raw/", b"")
+    before = listed(flights)
+    assert flights(verb, "-r", f"{MAIN}/raw/", MAIN).out.startswith(
+        f"{'copied' if verb == 'cp' else 'moved'} 2 objects"
+    )
+    assert listed(flights) == {
+        "jan.csv": before["raw/jan.csv"],
+        "feb.csv": before["raw/feb.csv"],
+        **(before if verb == "cp" else {"readme": before["readme"]}),
+    }
