@@ -96,12 +96,14 @@ def output_path(context: dg.OutputContext) -> TablePath:
 
     Raises:
         DagsterInvalidDefinitionError: The output is no asset, or the metadata of the asset is not valid.
+        DagsterInvariantViolationError: The asset has partitions, and the run names none.
     """
     if not context.has_asset_key:
         raise _no_asset_error(f"output {context.name!r} of step {context.step_key!r}", "Out")
     metadata = context.definition_metadata or {}
     asset, path = context.asset_key.to_user_string(), _path(context, metadata)
     if not context.has_asset_partitions:
+        _refuse_partitions(context, asset)
         return TablePath(asset, path)
     keys = tuple(sorted(context.asset_partition_keys))
     dimensions = _dimensions(asset, context.asset_partitions_def, metadata)
@@ -130,6 +132,17 @@ def input_path(context: dg.InputContext) -> TablePath:
         return TablePath(asset, path)
     dimensions = _dimensions(asset, context.asset_partitions_def, metadata)
     return TablePath(asset, path, dimensions, tuple(sorted(context.asset_partition_keys)))
+
+
+def _refuse_partitions(context: dg.OutputContext, asset: str) -> None:
+    """Refuse an asset with partitions. Dagster starts its run without a partition too, which would replace all."""
+    try:
+        context.asset_partitions_def  # noqa: B018 - raises if there is none
+    except dg.DagsterInvariantViolationError:
+        return
+    raise dg.DagsterInvariantViolationError(
+        f"asset {asset}: has partitions, but the run names none; start it with a partition. Nothing is written"
+    )
 
 
 def _no_asset_error(what: str, kind: str) -> dg.DagsterInvalidDefinitionError:

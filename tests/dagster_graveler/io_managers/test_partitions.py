@@ -323,6 +323,41 @@ def test_a_table_that_becomes_partitioned_is_removed_first(graveler_lake: Epheme
         graveler_lake.materialize([asset], tags=DEV, partition_key="a")
 
 
+def _as_graph() -> dg.AssetsDefinition:
+    @dg.op
+    def made() -> pa.Table:
+        return letters(("a", 9))
+
+    @dg.graph
+    def graph() -> pa.Table:
+        return made()
+
+    key = dg.AssetKey(["area", "letters"])
+    return dg.AssetsDefinition.from_graph(graph, keys_by_output_name={"result": key}, partitions_def=LETTERS)
+
+
+def _as_multi_asset() -> dg.AssetsDefinition:
+    @dg.multi_asset(outs={"out": dg.AssetOut(key=["area", "letters"])}, partitions_def=LETTERS)
+    def several() -> pa.Table:
+        return letters(("a", 9))
+
+    return several
+
+
+@pytest.mark.parametrize("mode", ["replace", "append"])
+@pytest.mark.parametrize("other", [None, _as_graph, _as_multi_asset], ids=["asset", "graph", "multi-asset"])
+def test_a_run_without_a_partition_leaves_the_partitions_as_they_are(
+    graveler_lake: EphemeralLake, mode: str, other: Any
+) -> None:
+    asset = stored(letters(("a", 1)), partitions_def=LETTERS, metadata={"mode": mode})
+    for letter in ("a", "b"):
+        graveler_lake.materialize([asset], tags=DEV, partition_key=letter)
+    before = [(entry.path, entry.identity) for entry in graveler_lake.repository.at("dev").list()]
+    with pytest.raises(INVALID, match=r"area/letters: has partitions, but the run names none; .* Nothing is written"):
+        graveler_lake.materialize([asset if other is None else other()], tags=DEV)
+    assert [(entry.path, entry.identity) for entry in graveler_lake.repository.at("dev").list()] == before
+
+
 def test_a_reader_needs_no_metadata_of_the_writer(graveler_lake: EphemeralLake) -> None:
     seen: Seen = []
     asset = stored(letters(("a", 1)), partitions_def=LETTERS, metadata=BY_LETTER)
