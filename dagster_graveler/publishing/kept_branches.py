@@ -101,7 +101,7 @@ def make_kept_branches_sensor(
     group = target.group
 
     @dg.sensor(
-        name=f"{'__'.join(group.key.path)}__kept_branches".replace("-", "_"),
+        name=group.key.to_python_identifier("kept_branches"),
         job=job,
         minimum_interval_seconds=interval_seconds,
         required_resource_keys=publisher.branch_keys,

@@ -15,7 +15,7 @@ from dagster_graveler.publishing.groups import Publication, TableGroup, register
 from dagster_graveler.publishing.kept_branches import make_kept_branches_sensor
 from dagster_graveler.publishing.ops import commit_op, deletion_hook, publish_op
 from dagster_graveler.publishing.publisher import MergeTarget, Publisher
-from dagster_graveler.publishing.tables import checked_tables, refuse_differences
+from dagster_graveler.publishing.tables import checked_tables, refuse_differences, refuse_equal_names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +119,10 @@ def _publisher(
     _refuse_unclear(targets, keys, key)
     publication_key = keys[0] if key is None else dg.AssetKey.from_coercible(key)
     member_of = publication_key if len(targets) > 1 else None
-    refuse_differences([table for target in targets for table in target.tables], publication_key)
+    tables = [table for target in targets for table in target.tables]
+    refuse_equal_names(dict.fromkeys((publication_key, *keys)), publication_key)
+    refuse_equal_names((own for table in tables for own in table.keys), publication_key)
+    refuse_differences(tables, publication_key)
     made = tuple(
         MergeTarget(
             make_group(own, checked_tables(each.tables, each.checks, own), member_of=member_of),

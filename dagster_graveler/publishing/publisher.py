@@ -31,12 +31,13 @@ class Publisher:
     @property
     def slug(self) -> str:
         """Name of the publication in the form of op names."""
-        return "__".join(self.publication.key.path)
+        return self.publication.key.to_python_identifier()
 
     @property
     def inputs(self) -> dict[str, dg.AssetKey]:
         """Tables by the names of the inputs that wait for them."""
-        return {"__".join(table.key.path): table.key for target in self.targets for table in target.group.tables}
+        keys = [table.key for target in self.targets for table in target.group.tables]
+        return {key.to_python_identifier(): key for key in keys}
 
     @property
     def branch_keys(self) -> set[str]:

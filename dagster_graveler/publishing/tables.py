@@ -48,6 +48,26 @@ def checked_tables(
     return made
 
 
+def refuse_equal_names(keys: Iterable[dg.AssetKey], key: dg.AssetKey) -> None:
+    """Refuse keys from which Dagster would make one name of ops, inputs or sensors.
+
+    Args:
+        keys: Keys of tables, or of published branches.
+        key: Key of the publication, for the message.
+
+    Raises:
+        DagsterInvalidDefinitionError: Two keys have one name, such as `daily-orders` and `daily_orders`.
+    """
+    known: dict[str, dg.AssetKey] = {}
+    for each in keys:
+        other = known.setdefault(each.to_python_identifier(), each)
+        if other != each:
+            raise dg.DagsterInvalidDefinitionError(
+                f"{key.to_user_string()}: the keys {other.to_user_string()!r} and {each.to_user_string()!r} become the "
+                f"same name {each.to_python_identifier()!r} in Dagster; rename one of them"
+            )
+
+
 def refuse_differences(tables: Sequence[dg.AssetsDefinition], key: dg.AssetKey) -> None:
     """Refuse tables that one run cannot cover.
 

@@ -162,6 +162,21 @@ def test_two_lakes_share_a_store(tmp_path: Path) -> None:
 
 
 @pytest.mark.ci
+def test_names_may_have_hyphens_and_dots(tmp_path: Path, store: Graveler) -> None:
+    orders = {**ORDERS, "asset": {"key": "daily-orders"}, "checks": ORDERS["checks"][:1]}
+    totals = {**TOTALS, "inputs": {"rows": "daily-orders"}}
+    defs = lake(tmp_path, orders, totals, repository="my-shop", into="release-1.0")
+    dg.Definitions.validate_loadable(defs)
+    assert {"my_shop_branch", "my_shop_io_manager"} <= (defs.resources or {}).keys()
+    assert "my_shop__release_1_0__kept_branches" in {sensor.name for sensor in defs.sensors or ()}
+    job = defs.resolve_job_def("my_shop__release_1_0__job")
+    with dg.DagsterInstance.ephemeral() as instance:
+        assert job.execute_in_process(instance=instance).success
+    main = store.repository("my-shop").at("release-1.0")
+    assert [e.path for e in main.list()] == ["daily-orders/part-00000.parquet", "shop/totals/part-00000.parquet"]
+
+
+@pytest.mark.ci
 def test_partitions_and_the_publication_are_options(tmp_path: Path, store: Graveler) -> None:
     table = {"asset": {"key": "months"}, "function": f"{HERE}.months"}
     partitions = {"type": "monthly", "start": "2013-01", "end": "2013-04", "format": "%Y-%m"}
