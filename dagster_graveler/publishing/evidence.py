@@ -6,7 +6,7 @@ storage ids; a check of another run counts only if its step began after the writ
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ import dagster as dg
 from dagster_graveler.publishing.groups import GroupTable, TableGroup
 from dagster_graveler.publishing.written import CONTENT, REPLACED
 from dagster_graveler.run_tags import MARKED_TAG, MarkedBranch, branch_mark
+from dagster_graveler.runs import partition_label
 
 _EVENTS = {
     dg.DagsterEventType.ASSET_CHECK_EVALUATION,
@@ -22,6 +23,10 @@ _EVENTS = {
     dg.DagsterEventType.STEP_RESTARTED,
     dg.DagsterEventType.STEP_START,
 }
+_PAGE = 1_000
+"""Number of materializations that are read at a time."""
+_LastWrites = dict[str | None, tuple[int, dg.EventLogEntry]]
+"""Last materializations of a table in a run, with their positions in its log, by partition."""
 _STARTS = (dg.DagsterEventType.STEP_START, dg.DagsterEventType.STEP_RESTARTED)
 
 
@@ -53,7 +58,9 @@ class TableWrite:
     storage_id: int
     content: str | None
     """Digest of the table after the write; `None` if the IO manager did not record it."""
-    replaced: tuple[str, ...]
+    partition: str | None
+    partitions: str
+    """Partitions of the run, as `partition_label` returns them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +78,15 @@ class Evaluation:
     passed: bool
     severe: bool
     """False if the check is of severity WARN."""
+    partition: str | None
+    """Partition of a partitioned check. `None` also if the run has several partitions."""
+    partitions: str
+    """Partitions of the run, as `partition_label` returns them."""
+
+    @property
+    def scope(self) -> tuple[str | None, str]:
+        """Subject of the result of a partitioned check: a partition, or all partitions of a run."""
+        return self.partition, "" if self.partition is not None else self.partitions
 
     def covers(self, write: TableWrite) -> bool:
         """Return true if the check looked at the table after this write."""
@@ -89,16 +105,26 @@ class Evidence:
     """Runs that used the branch, oldest first."""
     writes: dict[dg.AssetKey, TableWrite] = field(default_factory=dict)
     """Newest write of each table."""
+    partition_writes: dict[dg.AssetKey, dict[str, TableWrite]] = field(default_factory=dict)
+    """Newest write of each partition of each table."""
     replaced: dict[dg.AssetKey, set[str]] = field(default_factory=dict)
     """Prefixes that any write of a table replaced."""
     evaluations: dict[dg.AssetCheckKey, Evaluation] = field(default_factory=dict)
     """Newest result of each check."""
+    scoped: dict[dg.AssetCheckKey, dict[tuple[str | None, str], Evaluation]] = field(default_factory=dict)
+    """Newest result of each check for each of its scopes."""
     published: str = ""
     """Commit that the publish asset last reported for this branch."""
 
     def replaced_in(self, tables: Iterable[GroupTable]) -> list[str]:
         """Return the prefixes of some tables that any of their writes replaced."""
         return sorted(prefix for table in tables for prefix in self.replaced.get(table.key, ()))
+
+    def newest_for(self, check: dg.AssetCheckKey, write: TableWrite) -> Evaluation | None:
+        """Return the newest result of a partitioned check that is about the partition of a write."""
+        known, scopes = self.scoped.get(check, {}), ((write.partition, ""), (None, write.partitions))
+        found = [known[scope] for scope in scopes if scope in known]
+        return max(found, key=lambda each: each.timestamp, default=None)
 
 
 def gather(instance: dg.DagsterInstance, group: TableGroup, place: BranchIdentity) -> Evidence:
@@ -123,10 +149,10 @@ def runs_on(instance: dg.DagsterInstance, place: BranchIdentity) -> list[dg.Dags
 
 
 def _read_run(instance: dg.DagsterInstance, group: TableGroup, run: dg.DagsterRun, found: Evidence) -> None:
-    tables = {table.key: table for table in group.tables}
+    tables = {table.key for table in group.tables}
     starts: dict[str, Start] = {}
-    evaluated: list[tuple[dg.AssetCheckKey, dg.EventLogEntry, Start]] = []
-    last_writes: dict[dg.AssetKey, tuple[int, dg.EventLogEntry]] = {}
+    evaluated: list[tuple[dg.EventLogEntry, Start]] = []
+    last_writes: dict[dg.AssetKey, _LastWrites] = {}
     for position, entry in enumerate(instance.all_logs(run.run_id, of_type=_EVENTS)):
         event, step = entry.dagster_event, entry.step_key or ""
         if event is None:
@@ -134,47 +160,53 @@ def _read_run(instance: dg.DagsterInstance, group: TableGroup, run: dg.DagsterRu
         if event.event_type in _STARTS:
             starts[step] = Start(position, entry.timestamp)
         elif event.event_type is dg.DagsterEventType.ASSET_CHECK_EVALUATION:
-            check = event.asset_check_evaluation_data.asset_check_key
-            evaluated.append((check, entry, starts.get(step, Start(position, entry.timestamp))))
+            evaluated.append((entry, starts.get(step, Start(position, entry.timestamp))))
         elif event.asset_key == group.publish_key:
             found.published = _text(event, group.commit_label) if _text(event, "graveler/state") == "published" else ""
         elif event.asset_key in tables:
-            last_writes[event.asset_key] = position, entry
+            last_writes.setdefault(event.asset_key, {})[event.partition] = position, entry
             found.replaced.setdefault(event.asset_key, set()).update(_replaced(event))
-    for key, (position, entry) in last_writes.items():
-        _add_write(instance, tables[key], position, entry, found)
-    for check, entry, began in evaluated:
-        _add_evaluation(check, entry, began, starts, found)
+    for key, writes in last_writes.items():
+        _add_writes(instance, key, writes, run, found)
+    for entry, began in evaluated:
+        _add_evaluation(entry, began, starts, run, found)
 
 
-def _add_write(
-    instance: dg.DagsterInstance, table: GroupTable, position: int, entry: dg.EventLogEntry, found: Evidence
+def _add_writes(
+    instance: dg.DagsterInstance, key: dg.AssetKey, writes: _LastWrites, run: dg.DagsterRun, found: Evidence
 ) -> None:
-    storage_id = _storage_id(instance, table.key, entry)
-    newest = found.writes.get(table.key)
-    if storage_id is None or entry.dagster_event is None or (newest and newest.storage_id > storage_id):
-        return
-    event = entry.dagster_event
-    found.writes[table.key] = TableWrite(
-        run_id=entry.run_id,
-        step=entry.step_key or "",
-        position=position,
-        timestamp=entry.timestamp,
-        storage_id=storage_id,
-        content=_text(event, CONTENT) or None,
-        replaced=tuple(_replaced(event)),
-    )
+    storage_ids = _storage_ids(instance, key, run.run_id, [entry.timestamp for _, entry in writes.values()])
+    of_partitions = found.partition_writes.setdefault(key, {})
+    for partition, (position, entry) in writes.items():
+        storage_id, event = storage_ids.get(partition), entry.dagster_event
+        if storage_id is None or event is None:
+            continue
+        write = TableWrite(
+            run_id=entry.run_id,
+            step=entry.step_key or "",
+            position=position,
+            timestamp=entry.timestamp,
+            storage_id=storage_id,
+            content=_text(event, CONTENT) or None,
+            partition=partition,
+            partitions=partition_label(run),
+        )
+        if key not in found.writes or found.writes[key].storage_id <= storage_id:
+            found.writes[key] = write
+        if partition is not None and (
+            partition not in of_partitions or of_partitions[partition].storage_id <= storage_id
+        ):
+            of_partitions[partition] = write
 
 
 def _add_evaluation(
-    check: dg.AssetCheckKey, entry: dg.EventLogEntry, began: Start, starts: Mapping[str, Start], found: Evidence
+    entry: dg.EventLogEntry, began: Start, starts: Mapping[str, Start], run: dg.DagsterRun, found: Evidence
 ) -> None:
-    newest = found.evaluations.get(check)
-    if entry.dagster_event is None or (newest and newest.timestamp > entry.timestamp):
+    if entry.dagster_event is None:
         return
     data, step = entry.dagster_event.asset_check_evaluation_data, entry.step_key or ""
-    target = data.target_materialization_data
-    found.evaluations[check] = Evaluation(
+    target, check = data.target_materialization_data, data.asset_check_key
+    made = Evaluation(
         run_id=entry.run_id,
         step=step,
         timestamp=entry.timestamp,
@@ -183,14 +215,34 @@ def _add_evaluation(
         target=None if target is None else target.storage_id,
         passed=data.passed,
         severe=data.severity is dg.AssetCheckSeverity.ERROR,
+        partition=data.partition,
+        partitions=partition_label(run),
     )
+    newest, scoped = found.evaluations.get(check), found.scoped.setdefault(check, {})
+    if newest is None or newest.timestamp <= made.timestamp:
+        found.evaluations[check] = made
+    if made.scope not in scoped or scoped[made.scope].timestamp <= made.timestamp:
+        scoped[made.scope] = made
 
 
-def _storage_id(instance: dg.DagsterInstance, key: dg.AssetKey, entry: dg.EventLogEntry) -> int | None:
-    """Return the storage id of a materialization in the log of all runs. The log of a single run may have other ids."""
-    around = dg.AssetRecordsFilter(key, after_timestamp=entry.timestamp - 1, before_timestamp=entry.timestamp + 1)
-    records = instance.fetch_materializations(around, limit=10_000).records
-    return max((record.storage_id for record in records if record.run_id == entry.run_id), default=None)
+def _storage_ids(
+    instance: dg.DagsterInstance, key: dg.AssetKey, run_id: str, times: Sequence[float]
+) -> dict[str | None, int]:
+    """Return the storage ids of the newest materializations by a run, by partition.
+
+    They are those in the log of all runs. The log of a single run may have other ids.
+    """
+    around = dg.AssetRecordsFilter(key, after_timestamp=min(times) - 1, before_timestamp=max(times) + 1)
+    found: dict[str | None, int] = {}
+    cursor, more = None, True
+    while more:
+        page = instance.fetch_materializations(around, limit=_PAGE, cursor=cursor)
+        for record in page.records:
+            made = record.asset_materialization
+            if record.run_id == run_id and made is not None:
+                found[made.partition] = max(record.storage_id, found.get(made.partition, 0))
+        cursor, more = page.cursor, page.has_more
+    return found
 
 
 def _metadata(event: dg.DagsterEvent) -> Mapping[str, Any]:

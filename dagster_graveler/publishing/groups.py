@@ -21,6 +21,8 @@ class GroupTable:
     key: dg.AssetKey
     path: str
     checks: tuple[str, ...] = ()
+    partitioned: frozenset[str] = frozenset()
+    """Names of the blocking checks whose results are about single partitions."""
 
     @property
     def name(self) -> str:

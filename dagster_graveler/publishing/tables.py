@@ -29,7 +29,7 @@ def checked_tables(
         raise dg.DagsterInvalidDefinitionError(f"{key.to_user_string()}: tables must not be empty")
     specs = [spec for table in tables for spec in table.specs]
     found = [spec for each in (*tables, *checks) for spec in each.check_specs]
-    blocking: dict[dg.AssetKey, list[str]] = {spec.key: [] for spec in specs}
+    blocking: dict[dg.AssetKey, list[dg.AssetCheckSpec]] = {spec.key: [] for spec in specs}
     for check in found:
         if check.asset_key not in blocking:
             raise dg.DagsterInvalidDefinitionError(
@@ -37,10 +37,13 @@ def checked_tables(
                 f"{key.to_user_string()}"
             )
         if check.blocking:
-            blocking[check.asset_key].append(check.name)
+            blocking[check.asset_key].append(check)
     made = tuple(
         GroupTable(
-            spec.key, str(spec.metadata.get(PATH, "/".join(spec.key.path))).strip("/"), tuple(blocking[spec.key])
+            spec.key,
+            str(spec.metadata.get(PATH, "/".join(spec.key.path))).strip("/"),
+            tuple(check.name for check in blocking[spec.key]),
+            frozenset(check.name for check in blocking[spec.key] if check.partitions_def is not None),
         )
         for spec in specs
     )

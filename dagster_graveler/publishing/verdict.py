@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from dagster_graveler.display.diff import escaped
-from dagster_graveler.publishing.evidence import Evidence
+from dagster_graveler.publishing.evidence import Evaluation, Evidence, TableWrite
 from dagster_graveler.publishing.groups import GroupTable, TableGroup
 from dagster_graveler.publishing.written import content_digest
 
@@ -35,6 +35,10 @@ class Outcome(StrEnum):
     MISSING = "not evaluated"
 
 
+_RANKS = (Outcome.PASSED, Outcome.WARNED, Outcome.OUTDATED, Outcome.MISSING, Outcome.FAILED)
+"""Outcomes, from the best one to the worst one."""
+
+
 @dataclass(frozen=True, slots=True)
 class CheckFinding:
     """Outcome of a blocking check of a changed table."""
@@ -43,6 +47,8 @@ class CheckFinding:
     check: str
     outcome: Outcome
     run_id: str = ""
+    partition: str = ""
+    """Partition of the outcome, if the check is partitioned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,17 +175,26 @@ def _changes(group: TableGroup, page: Callable[..., Iterable[Change]]) -> Change
 
 
 def _find(evidence: Evidence, table: GroupTable, check: str) -> CheckFinding:
-    write = evidence.writes.get(table.key)
-    evaluation = evidence.evaluations.get(dg.AssetCheckKey(table.key, check))
+    """Return the outcome of a check. For a partitioned check, this is the worst one of the written partitions."""
+    key, write = dg.AssetCheckKey(table.key, check), evidence.writes.get(table.key)
+    writes = evidence.partition_writes.get(table.key, {}) if check in table.partitioned else {}
+    if not writes:
+        return _finding(table, check, write, evidence.evaluations.get(key))
+    findings = [_finding(table, check, each, evidence.newest_for(key, each)) for each in writes.values()]
+    return max(findings, key=lambda finding: _RANKS.index(finding.outcome))
+
+
+def _finding(table: GroupTable, check: str, write: TableWrite | None, evaluation: Evaluation | None) -> CheckFinding:
+    partition = (write.partition or "") if write is not None and check in table.partitioned else ""
     if evaluation is None or write is None:
-        return CheckFinding(table, check, Outcome.MISSING)
+        return CheckFinding(table, check, Outcome.MISSING, partition=partition)
     if not evaluation.covers(write):
         outcome = Outcome.OUTDATED
     elif evaluation.passed:
         outcome = Outcome.PASSED
     else:
         outcome = Outcome.FAILED if evaluation.severe else Outcome.WARNED
-    return CheckFinding(table, check, outcome, evaluation.run_id)
+    return CheckFinding(table, check, outcome, evaluation.run_id, partition)
 
 
 def _foreign(paths: Iterable[str]) -> Iterator[str]:
@@ -205,4 +220,5 @@ def _of_checks(findings: Iterable[CheckFinding], group: TableGroup) -> Iterator[
         allowed = finding.outcome is Outcome.WARNED and group.warn == "allow"
         if finding.outcome is not Outcome.PASSED and not allowed:
             where = f" (run {finding.run_id})" if finding.run_id else ""
-            yield f"check {finding.check} of {finding.table.name}: {finding.outcome}{where}"
+            part = f", partition {finding.partition}" if finding.partition else ""
+            yield f"check {finding.check} of {finding.table.name}{part}: {finding.outcome}{where}"
