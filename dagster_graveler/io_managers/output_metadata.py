@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dagster_graveler.io_managers.handlers.port import StoredValue
 from dagster_graveler.io_managers.storage import table_files
 from dagster_graveler.io_managers.table_path import TablePath
-from dagster_graveler.publishing.written import written
+from dagster_graveler.publishing.written import partition_pattern, written
 from dagster_graveler.resources.graveler_branch import GravelerBranch
 
 STORAGE_KIND = "graveler"
@@ -28,7 +29,7 @@ def output_metadata(branch: GravelerBranch, table: TablePath, stored: StoredValu
         "dagster/table_name": ".".join([branch.repository, *table.path.split("/")]),
         "dagster/storage_kind": STORAGE_KIND,
         "dagster/uri": f"graveler://{branch.repository}/{branch.name}/{table.path}",
-        **written(branch.open_for_reading(), table.path, table.directories if replaced else ()),
+        **written(branch.open_for_reading(), table.path, _replaced(table) if replaced else ()),
         "files": len(stored.paths),
         "bytes": stored.size,
     }
@@ -40,6 +41,13 @@ def output_metadata(branch: GravelerBranch, table: TablePath, stored: StoredValu
         metadata["dagster/partition_row_count" if len(table.keys) == 1 else "rows"] = stored.rows
     total = _table_rows(branch, table, stored, replaced=replaced)
     return metadata if total is None else {**metadata, "dagster/row_count": total}
+
+
+def _replaced(table: TablePath) -> Sequence[str] | Mapping[str, Any]:
+    """Return the replaced directories. All of several partitions would stand in the event of each of them."""
+    if len(table.keys) > 1:
+        return partition_pattern(table.path, [dimension.name for dimension in table.dimensions])
+    return table.directories
 
 
 def _table_rows(branch: GravelerBranch, table: TablePath, stored: StoredValue, *, replaced: bool) -> int | None:

@@ -6,14 +6,14 @@ storage ids; a check of another run counts only if its step began after the writ
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import dagster as dg
 
 from dagster_graveler.publishing.groups import GroupTable, TableGroup
-from dagster_graveler.publishing.written import CONTENT, REPLACED
+from dagster_graveler.publishing.written import CONTENT, REPLACED, replaced_prefixes
 from dagster_graveler.run_tags import MARKED_TAG, MarkedBranch, branch_mark
 from dagster_graveler.runs import partition_label
 
@@ -254,7 +254,6 @@ def _text(event: dg.DagsterEvent, key: str) -> str:
     return "" if value is None else str(value.value)
 
 
-def _replaced(event: dg.DagsterEvent) -> Iterator[str]:
+def _replaced(event: dg.DagsterEvent) -> list[str]:
     value = _metadata(event).get(REPLACED)
-    prefixes: Iterable[Any] = value.value if value is not None and isinstance(value.value, list) else ()
-    return (str(prefix) for prefix in prefixes)
+    return [] if value is None else replaced_prefixes(value.value, event.partition)

@@ -6,10 +6,12 @@ Every IO manager of this package calls `written` after a write and adds the resu
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
+
+from dagster_graveler.io_managers.table_path import directory
 
 if TYPE_CHECKING:
     from graveler_core.facade.snapshot import Snapshot
@@ -19,22 +21,25 @@ BRANCH = "graveler/branch"
 CONTENT = "graveler/content"
 """Metadata: digest of the table after the write."""
 REPLACED = "graveler/replaced"
-"""Metadata: JSON list of the prefixes whose former content the write replaced."""
+"""Metadata: JSON list of the prefixes whose former content the write replaced, or a pattern of `partition_pattern`."""
 STATE = "graveler/state"
 """Metadata: state of a table (`unpublished`, `published`) or of a publication (also `kept`, `nothing to publish`,
 `already published`)."""
+_KEY_SEPARATOR = "|"
+"""Dagster's separator of the dimensions in the key of a partition. They are ordered by name."""
 UNPUBLISHED = "unpublished"
 PUBLISHED = "published"
 
 
-def written(at: Snapshot, table: str, replaced: Sequence[str] = ()) -> dict[str, Any]:
+def written(at: Snapshot, table: str, replaced: Sequence[str] | Mapping[str, Any] = ()) -> dict[str, Any]:
     """Return the metadata of a materialization, immediately after the table was written.
 
     Args:
         at: The branch with its staged changes, as `GravelerBranch.open_for_reading` returns it.
         table: Path of the table in the repository, without a slash at the end.
         replaced: Prefixes whose former content the write replaced: the table or its partitions, each with a slash at
-            the end. Empty for a write that only added files.
+            the end. Empty for a write that only added files. A write of many partitions gives the result of
+            `partition_pattern`, because Dagster repeats the metadata for each partition.
 
     Returns:
         Metadata by key, for `OutputContext.add_output_metadata`.
@@ -43,8 +48,34 @@ def written(at: Snapshot, table: str, replaced: Sequence[str] = ()) -> dict[str,
         BRANCH: at.ref,
         STATE: UNPUBLISHED,
         CONTENT: content_digest(at, table),
-        REPLACED: dg.MetadataValue.json(list(replaced)),
+        REPLACED: dg.MetadataValue.json(dict(replaced) if isinstance(replaced, Mapping) else list(replaced)),
     }
+
+
+def partition_pattern(table: str, names: Sequence[str]) -> dict[str, Any]:
+    """Return what stands for the directory of the partition of a materialization.
+
+    Args:
+        table: Path of the table in the repository, without a slash at the end.
+        names: Names of the partition directories, one for each dimension, in the order of the names of the dimensions.
+    """
+    return {"table": table, "names": list(names)}
+
+
+def replaced_prefixes(stored: Any, partition: str | None) -> list[str]:
+    """Return the prefixes that a materialization replaced.
+
+    Args:
+        stored: Value of the metadata `graveler/replaced`.
+        partition: Partition of the materialization.
+    """
+    if isinstance(stored, list):
+        return [str(prefix) for prefix in stored]
+    if not isinstance(stored, Mapping) or partition is None:
+        return []
+    names = [str(name) for name in stored["names"]]
+    values = tuple(partition.split(_KEY_SEPARATOR)) if len(names) > 1 else (partition,)
+    return [f"{stored['table']}/{directory(names, values)}"]
 
 
 def content_digest(at: Snapshot, table: str) -> str:

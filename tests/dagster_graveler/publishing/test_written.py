@@ -6,7 +6,14 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from dagster_graveler.publishing.written import CONTENT, REPLACED, content_digest, written
+from dagster_graveler.publishing.written import (
+    CONTENT,
+    REPLACED,
+    content_digest,
+    partition_pattern,
+    replaced_prefixes,
+    written,
+)
 from graveler_core import connect
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.repository import Repository
@@ -77,3 +84,15 @@ def test_the_metadata_names_the_branch_the_state_and_the_replaced_prefixes(
     assert found[CONTENT] == content_digest(repository.at("dev"), "t")
     assert found[REPLACED].value == ["t/2013-01/"]
     assert written(repository.at("dev"), "t")[REPLACED].value == []
+
+
+def test_a_pattern_stands_for_the_directory_of_each_partition(repository: Repository, branch: Branch) -> None:
+    one = written(repository.at("dev"), "t", partition_pattern("t", ["month"]))[REPLACED].value
+    assert [replaced_prefixes(one, month) for month in ("2013-01", "a/ü|")] == [
+        ["t/month=2013-01/"],
+        ["t/month=a%2F%C3%BC%7C/"],
+    ]
+    two = written(repository.at("dev"), "t", partition_pattern("t", ["day", "letter"]))[REPLACED].value
+    assert replaced_prefixes(two, "2013-01-01|a") == ["t/day=2013-01-01/letter=a/"]
+    assert replaced_prefixes(["t/2013-01/"], "2013-02") == ["t/2013-01/"]  # by an earlier version
+    assert replaced_prefixes([], "2013-02") == replaced_prefixes(None, None) == []

@@ -1,0 +1,57 @@
+"""What is read from the event log about writes of several partitions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dagster as dg
+import polars as pl
+
+from dagster_graveler.beta import beta_accepted
+from dagster_graveler.io_managers.table_path import directory
+from dagster_graveler.publishing.evidence import BranchIdentity, gather
+from dagster_graveler.publishing.groups import GroupTable, TableGroup
+from dagster_graveler.runs import RANGE_END_TAG, RANGE_START_TAG
+from dagster_graveler.testing import EphemeralLake
+
+DAYS = dg.DailyPartitionsDefinition("2013-01-01", end_date="2013-02-20")
+LETTERS = dg.StaticPartitionsDefinition(["a", "b"])
+
+
+def days(partitions_def: Any, metadata: dict[str, Any], frame: pl.DataFrame) -> dg.AssetsDefinition:
+    with beta_accepted():
+
+        @dg.asset(partitions_def=partitions_def, metadata=metadata, backfill_policy=dg.BackfillPolicy.single_run())
+        def days() -> pl.DataFrame:
+            return frame
+
+    return days
+
+
+def replaced(lake: EphemeralLake, asset: dg.AssetsDefinition, first: str, last: str) -> tuple[list[str], set[int]]:
+    """Return the prefixes that a run over a range replaced, and the sizes of what its events say about them."""
+    tags = {"graveler/branch": "dev", RANGE_START_TAG: first, RANGE_END_TAG: last}
+    result = lake.materialize([asset], tags=tags)
+    uid = str(lake.repository.branch("dev").record().uid)
+    group = TableGroup(dg.AssetKey("lake"), (GroupTable(asset.key, "days"),))
+    found = gather(lake.instance, group, BranchIdentity("lake", "dev", uid))
+    events = result.asset_materializations_for_node("days")
+    return found.replaced_in(group.tables), {len(str(each.metadata["graveler/replaced"].value)) for each in events}
+
+
+def test_each_event_of_a_run_over_many_partitions_is_small_and_names_its_own(graveler_lake: EphemeralLake) -> None:
+    keys = DAYS.get_partition_keys()
+    assert len(keys) == 50
+    asset = days(DAYS, {"partition_expr": "day"}, pl.DataFrame({"day": keys}))
+    found, sizes = replaced(graveler_lake, asset, keys[0], keys[-1])
+    assert found == [f"days/{directory(['day'], (key,))}" for key in keys]
+    assert max(sizes) < 60
+
+
+def test_several_dimensions(graveler_lake: EphemeralLake) -> None:
+    both = dg.MultiPartitionsDefinition({"letter": LETTERS, "day": DAYS})
+    frame = pl.DataFrame({"day": ["2013-01-01"], "letter": ["b"]})
+    asset = days(both, {"partition_expr": {"day": "day", "letter": "letter"}}, frame)
+    ends = [dg.MultiPartitionKey({"day": "2013-01-01", "letter": letter}) for letter in "ab"]
+    found, _ = replaced(graveler_lake, asset, *ends)
+    assert found == ["days/day=2013-01-01/letter=a/", "days/day=2013-01-01/letter=b/"]
