@@ -142,10 +142,13 @@ def gather(instance: dg.DagsterInstance, group: TableGroup, place: BranchIdentit
 
 
 def runs_on(instance: dg.DagsterInstance, place: BranchIdentity) -> list[dg.DagsterRun]:
-    """Return the runs that used a branch, oldest first. Runs that only inherited the tags of a parent do not count."""
+    """Return the runs that used a branch, oldest first. Runs that only inherited the tags of a parent do not count.
+
+    A run that was started with the tag of the branch counts, although it may have ended before it marked itself.
+    """
     tags = branch_mark(place.repository, MarkedBranch(place.branch, place.uid))
     runs = instance.get_runs(dg.RunsFilter(tags=tags), ascending=True)
-    return [run for run in runs if run.tags.get(MARKED_TAG) == run.run_id]
+    return [run for run in runs if run.tags.get(MARKED_TAG, run.run_id) == run.run_id]
 
 
 def _read_run(instance: dg.DagsterInstance, group: TableGroup, run: dg.DagsterRun, found: Evidence) -> None:
