@@ -4,7 +4,8 @@ It commits nothing. Publication commits and merges the branch after the checks.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, get_args, get_origin
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin
 
 import dagster as dg
 from pydantic import ConfigDict, Field
@@ -61,9 +62,14 @@ class GravelerIOManager(dg.ConfigurableIOManager):
         context.add_output_metadata({key: value for key, value in made.items() if key not in given})
 
     def load_input(self, context: dg.InputContext) -> Any:
-        """Return an input as the type of its annotation; `dict[str, …]` is loaded partition by partition."""
-        table, wanted = input_path(context), context.dagster_type.typing_type
+        """Return an input as the type of its annotation; `dict[str, …]` is loaded partition by partition.
+
+        If the input has no partition, the dictionary is empty, and the value of an `Optional[…]` is `None`.
+        """
+        table, wanted = input_path(context), _without_none(context.dagster_type.typing_type)
         each_alone = get_origin(wanted) is dict
+        if table.dimensions and not table.keys:
+            return self._without_partitions(context, table, wanted)
         if wanted is Any:
             each_alone = len(table.keys) > 1 and not table.is_split
         handler = handler_for(self._value_type(wanted, table), table.asset)
@@ -103,10 +109,22 @@ class GravelerIOManager(dg.ConfigurableIOManager):
         read = Read(table, self.branch.open_repository(), at, files, columns, self._session)
         return handler_for(as_type, path).read(read)
 
+    def _without_partitions(self, context: dg.InputContext, table: TablePath, wanted: Any) -> Any:
+        """Return an input whose partition mapping yields no partition."""
+        if get_origin(wanted) is dict:
+            self._value_type(wanted, table)
+            return {}
+        if wanted is Any or wanted is not context.dagster_type.typing_type:
+            return None
+        raise dg.DagsterInvariantViolationError(
+            f"asset {table.asset}: the partition mapping of the input yields no partition for this run; annotate the "
+            "input as dict[str, …], which is then empty, or as Optional[…], which is then None"
+        )
+
     def _value_type(self, wanted: Any, table: TablePath) -> Any:
         if get_origin(wanted) is dict:
             key, value = get_args(wanted)
-            if key is not str or not table.keys:
+            if key is not str or not table.dimensions:
                 raise dg.DagsterInvalidDefinitionError(
                     f"asset {table.asset}: type {wanted} is not supported; dict[str, …] loads the partitions of a "
                     "partitioned asset by key"
@@ -128,6 +146,14 @@ class GravelerIOManager(dg.ConfigurableIOManager):
                 "GravelerIOManager: loading a Spark DataFrame needs the resource `pyspark`"
             )
         return session(self.pyspark)
+
+
+def _without_none(annotation: Any) -> Any:
+    """Return the type `X` of an annotation `Optional[X]`, and any other annotation as it is."""
+    if get_origin(annotation) not in (Union, UnionType):
+        return annotation
+    others = [each for each in get_args(annotation) if each is not NoneType]
+    return others[0] if len(others) == 1 else annotation
 
 
 def _append_label(context: dg.OutputContext, table: TablePath) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from io import BytesIO
+from typing import Any, Optional
 
 import dagster as dg
 import pandas as pd
@@ -366,6 +367,41 @@ def test_a_reader_needs_no_metadata_of_the_writer(graveler_lake: EphemeralLake) 
     down = loaded(seen, pa.Table, partitions_def=LETTERS)
     graveler_lake.materialize([spec, down], selection=[down], tags=DEV, partition_key="a")
     assert seen[0].to_pylist() == [{"letter": "a", "n": 1}]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "first"),
+    [(dict[str, pa.Table], {}), (Optional[pa.Table], None), (Any, None), (pa.Table, "yields no partition")],  # noqa: UP045
+    ids=["dict", "optional", "any", "table"],
+)
+def test_an_input_without_a_partition(graveler_lake: EphemeralLake, annotation: Any, first: Any) -> None:
+    seen: Seen = []
+    with beta_accepted():
+        before = dg.TimeWindowPartitionMapping(
+            start_offset=-1, end_offset=-1, allow_nonexistent_upstream_partitions=True
+        )
+
+    def made(before: Any) -> pa.Table:
+        seen.append(before)
+        return pa.table({"n": [len(seen)]})
+
+    key = dg.AssetKey(["area", "letters"])
+    made.__annotations__["before"] = annotation
+    asset = dg.asset(key=key, partitions_def=DAYS, ins={"before": dg.AssetIn(key, partition_mapping=before)})(made)
+    manager = {"io_manager": GravelerIOManager(branch=graveler_lake.branch, default_load_type="pyarrow.Table")}
+    other = BytesIO()
+    pl.DataFrame({"n": [9]}).write_parquet(other)
+    branch = graveler_lake.repository.create_branch("dev", source="main")
+    branch.put("area/letters/day=2013-01-04/part-00000.parquet", other.getvalue())
+    if annotation is pa.Table:
+        with pytest.raises(INVALID, match=first):
+            graveler_lake.materialize([asset], tags=DEV, partition_key="2013-01-01", resources=manager)
+        return
+    for day in (1, 2):
+        graveler_lake.materialize([asset], tags=DEV, partition_key=f"2013-01-0{day}", resources=manager)
+    assert seen[0] == first
+    second = seen[1]["2013-01-01"] if isinstance(seen[1], dict) else seen[1]
+    assert second.to_pydict() == {"n": [1]}
 
 
 HOURS = dg.HourlyPartitionsDefinition(start_date="2020-01-01-00:00")
