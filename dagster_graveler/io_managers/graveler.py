@@ -53,7 +53,7 @@ class GravelerIOManager(dg.ConfigurableIOManager):
                 f"asset {table.asset}: the value is None. If the asset stores nothing here, annotate it with -> None"
             )
         handler = handler_for(type(obj), table.asset)
-        append = _append_label(context, table)
+        append = _append_label(context, table, self.branch.origin_run_id or context.run_id)
         branch = self.branch.open_for_writing()
         options = {**self.branch.graveler.place(self.branch.repository), "branch": self.branch.name}
         stored = handler.write(obj, Write(table, branch, append, _file_name(context, table), options))
@@ -156,14 +156,17 @@ def _without_none(annotation: Any) -> Any:
     return others[0] if len(others) == 1 else annotation
 
 
-def _append_label(context: dg.OutputContext, table: TablePath) -> str:
-    """Return the beginning of the names of appended files, or "". It is the same for each attempt of a step."""
+def _append_label(context: dg.OutputContext, table: TablePath, run_id: str) -> str:
+    """Return the beginning of the names of appended files, or "".
+
+    It is the same for each attempt of a step, also in a run that continues another one.
+    """
     mode = (context.definition_metadata or {}).get(MODE, "replace")
     if mode not in ("replace", "append"):
         raise dg.DagsterInvalidDefinitionError(
             f"asset {table.asset}: metadata {MODE!r} must be 'replace' or 'append', but is {mode!r}"
         )
-    return f"run-{context.run_id[:_LABEL_DIGITS]}-" if mode == "append" else ""
+    return f"run-{run_id[:_LABEL_DIGITS]}-" if mode == "append" else ""
 
 
 def _file_name(context: dg.OutputContext, table: TablePath) -> str:

@@ -100,6 +100,12 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         """Id of the current run, or `None` outside of a run."""
         return None if self._run is None else self._run.run_id
 
+    @property
+    def origin_run_id(self) -> str | None:
+        """Id of the run that the current run continues, directly or indirectly, or its own; `None` outside of a run."""
+        run, instance = self._run, self._instance
+        return None if run is None or instance is None else origin_run_id(instance, run)
+
     def open_repository(self) -> "Repository":
         """Return the repository. It is created if it does not exist."""
         from graveler_core.errors import NotFound

@@ -95,9 +95,8 @@ def _stage(write: Write, files: list[ParquetFile]) -> list[str]:
         directory = write.table.directories[file.partition]
         new[f"{directory}{write.append}part-{numbers[file.partition]:05}.parquet"] = file.local
         numbers[file.partition] += 1
-    former = (
-        [] if write.append else [p for d in write.table.directories for p in own_files(write.branch, write.table, d)]
-    )
+    prefixes = [f"{directory}{write.append}" for directory in write.table.directories]
+    former = [path for prefix in prefixes for path in own_files(write.branch, write.table, prefix)]
     replace_files(write.branch, new, former)
     return list(new)
 

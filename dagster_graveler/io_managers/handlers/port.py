@@ -28,7 +28,9 @@ class Write:
     table: TablePath
     branch: Branch
     append: str
-    """Beginning of the names of files that are added to those of the table. "" replaces the files of the table."""
+    """Beginning of the names of files that are added to those of the table, in place of those that an earlier attempt
+    added. "" replaces all files of the table.
+    """
     file_name: str
     """Name of the file of a value that is not a table."""
     options: Mapping[str, str]

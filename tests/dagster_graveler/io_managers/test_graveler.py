@@ -13,7 +13,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from dagster_graveler.io_managers import parquet_files
 from dagster_graveler.io_managers.graveler import GravelerIOManager
+from dagster_graveler.resources import graveler_branch
 from dagster_graveler.testing import EphemeralLake, assert_content
 from graveler_core.errors import Unavailable
 from graveler_core.facade.branch import Branch
@@ -127,6 +129,26 @@ def test_a_repeated_step_appends_once(graveler_lake: EphemeralLake) -> None:
     graveler_lake.materialize([made], resources={"io_manager": Failing(branch=graveler_lake.branch)}, tags=DEV)
     assert len(attempts) == 2
     assert_content(graveler_lake, "dev", "area/letters", [{"letter": "a", "n": 1}])
+
+
+def test_a_run_that_continues_another_one_replaces_what_that_one_appended(
+    graveler_lake: EphemeralLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parquet_files, "FILE_BYTES", 1)
+    monkeypatch.setattr(parquet_files, "_GROUP_BYTES", 1)
+    batches = [letters((letter, 1)) for letter in "abc"]
+
+    def append(rows: list[pa.Table]) -> str:
+        asset = stored(pa.concat_tables(rows), metadata={"mode": "append"})
+        return graveler_lake.materialize([asset], tags=DEV).run_id
+
+    append(batches[:1])
+    failed = append(batches)
+    assert len(paths(graveler_lake)) == 4
+    monkeypatch.setattr(graveler_branch, "origin_run_id", lambda _instance, _run: failed)
+    append(batches[:2])
+    expected = [{"letter": letter, "n": 1} for letter in ("a", "a", "b")]
+    assert_content(graveler_lake, "dev", "area/letters", expected)
 
 
 def test_the_path_can_be_chosen(graveler_lake: EphemeralLake) -> None:
