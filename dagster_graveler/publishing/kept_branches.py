@@ -6,7 +6,7 @@ that the cursor only says where the listing of branches continues.
 
 import hashlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 PAGE = 100
 """Number of branches that a tick examines."""
 _REPORTS = 1_000
-"""Number of newest reports that a tick reads."""
+"""Number of reports that a tick reads at a time, the newest ones first."""
 _REPORT = "graveler/report"
 """Metadata of a report: digest of the branch's uid and the reasons."""
 _PARTITION_TAGS = (PARTITION_TAG, RANGE_START_TAG, RANGE_END_TAG)
@@ -117,7 +117,7 @@ def make_kept_branches_sensor(
         listed = list(repository.branches(after=after, limit=PAGE))
         cursor = _Cursor(after=listed[-1].id if len(listed) == PAGE else "").text()
         found = list(_Examination(context, publisher).kept(target, repository, listed))
-        reported = _reported(context.instance, group)
+        reported = _reported(context.instance, group, {each.report for each in found if each.reasons})
         requests = [_request(group, each) for each in found if not each.reasons and not each.waits]
         events = [_observation(group, each) for each in found if each.reasons and each.report not in reported]
         deleted = [each for each in found if each.report in reported and _delete(context, repository, each, keep_for)]
@@ -229,14 +229,17 @@ class _Examination:
         return found
 
 
-def _reported(instance: dg.DagsterInstance, group: TableGroup) -> set[str]:
-    """Return the digests of the newest reports."""
-    records = instance.fetch_observations(group.publish_key, limit=_REPORTS).records
+def _reported(instance: dg.DagsterInstance, group: TableGroup, wanted: Set[str]) -> set[str]:
+    """Return those of some digests whose reports were made."""
     found: set[str] = set()
-    for record in records:
-        observation = record.event_log_entry.asset_observation
-        if observation is not None and _REPORT in observation.metadata:
-            found.add(str(observation.metadata[_REPORT].value))
+    cursor, more = None, True
+    while more and not wanted <= found:
+        page = instance.fetch_observations(group.publish_key, limit=_REPORTS, cursor=cursor)
+        for record in page.records:
+            observation = record.event_log_entry.asset_observation
+            if observation is not None and _REPORT in observation.metadata:
+                found.add(str(observation.metadata[_REPORT].value))
+        cursor, more = page.cursor, page.has_more
     return found
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 import dagster as dg
+import pytest
 from dagster._core.definitions.sensor_definition import SensorExecutionData
 
+from dagster_graveler.publishing import kept_branches
 from tests.dagster_graveler.publishing.conftest import Lake
 from tests.dagster_graveler.publishing.small_lake import PUBLISH, TABLES
 
@@ -82,6 +84,18 @@ def test_an_old_branch_is_deleted_but_not_before_it_was_reported(lake: Lake) -> 
     assert len(tick(lake).asset_events or ()) == 1
     assert len(lake.branches()) == 1
     assert "1 deleted" in str(tick(lake).skip_message)
+    assert lake.branches() == []
+
+
+def test_many_branches_are_each_reported_once_and_deleted(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_branches, "_REPORTS", 1)
+    lake.use(keep_for=timedelta(0))
+    for name in ("one", "two", "three"):
+        assert lake.run("raw", tags={"graveler/branch": name}).success
+    assert len(tick(lake).asset_events or ()) == 3
+    result = tick(lake)
+    assert not result.asset_events
+    assert "3 deleted" in str(result.skip_message)
     assert lake.branches() == []
 
 
