@@ -1,5 +1,6 @@
 """Checks of the tables of a lake, as `defs.yaml` describes them. They see the whole table on the branch of the run."""
 
+import inspect
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from dagster_graveler.io_managers.graveler import GravelerIOManager
 
+_OTHER_KINDS = (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)
 _NEEDS = {
     "row_count": ("minimum", "maximum"),
     "not_null": ("columns",),
@@ -64,11 +66,14 @@ class LakeCheck(dg.Resolvable, dg.Model):
         """
         options: dict[str, Any] = {"asset": table, "name": self.check_name, "blocking": self.blocking}
         if self.function is not None:
-            function = self.function
+            function, what = self.function, f"check {self.check_name} of {table.to_user_string()}"
+            if any(kind(inspect.unwrap(function)) for kind in _OTHER_KINDS):
+                raise dg.DagsterInvalidDefinitionError(
+                    f"{what}: the function must return a bool or an AssetCheckResult; it is asynchronous or a generator"
+                )
 
             def passed(*args: Any, **kwargs: Any) -> dg.AssetCheckResult:
-                result = function(*args, **kwargs)
-                return result if isinstance(result, dg.AssetCheckResult) else dg.AssetCheckResult(passed=bool(result))
+                return _result(function(*args, **kwargs), what)
 
             return dg.asset_check(**options, description=self.description)(called(function, passed))
 
@@ -105,6 +110,18 @@ class LakeCheck(dg.Resolvable, dg.Model):
             return dg.AssetCheckResult(passed=not any(missing.values()), metadata={"missing values": missing})
         repeated = _number(rows.group_by(*self.columns).len().filter(pl.col("len") > 1).select(pl.len()))
         return dg.AssetCheckResult(passed=repeated == 0, metadata={"repeated keys": repeated})
+
+
+def _result(value: Any, what: str) -> dg.AssetCheckResult:
+    """Return the result of a function as Dagster's. A value of any other type would pass if it is not empty."""
+    if isinstance(value, dg.AssetCheckResult):
+        return value
+    is_numpy = getattr(getattr(value, "dtype", None), "kind", "") == "b" and getattr(value, "ndim", None) == 0
+    if not isinstance(value, bool) and not is_numpy:
+        raise dg.DagsterInvariantViolationError(
+            f"{what}: the function must return a bool or an AssetCheckResult, but returned {type(value).__name__}"
+        )
+    return dg.AssetCheckResult(passed=bool(value))
 
 
 def _number(one: "pl.LazyFrame") -> int:

@@ -1,6 +1,9 @@
 """Functions that the lakes of these tests name."""
 
+from collections.abc import Iterator
+
 import dagster as dg
+import numpy as np
 import polars as pl
 
 ROWS: dict[str, list[int | None]] = {}
@@ -28,3 +31,19 @@ def few(rows: pl.DataFrame) -> bool:
 
 def measured(rows: pl.DataFrame) -> dg.AssetCheckResult:
     return dg.AssetCheckResult(passed=True, metadata={"height": rows.height})
+
+
+def numpy_few(rows: pl.DataFrame) -> np.bool_:
+    return np.array([rows.height < 5]).all()
+
+
+def lines(rows: pl.DataFrame) -> list[str]:
+    return [f"{rows.height} rows are too few"]
+
+
+async def later(rows: pl.DataFrame) -> bool:
+    return rows.height < 5
+
+
+def generated(rows: pl.DataFrame) -> Iterator[bool]:
+    yield rows.height < 5

@@ -23,6 +23,8 @@ CASES: dict[str, tuple[dict[str, Any], list[int | None], bool]] = {
     "two missing keys are equal": ({"type": "unique", "columns": ["id"]}, [None, None], False),
     "a true result": ({"type": "function", "function": f"{HERE}.few"}, [1], True),
     "a false result": ({"type": "function", "function": f"{HERE}.few"}, [1, 2, 3, 4, 5], False),
+    "a true value of NumPy": ({"type": "function", "function": f"{HERE}.numpy_few"}, [1], True),
+    "a false value of NumPy": ({"type": "function", "function": f"{HERE}.numpy_few"}, [1] * 5, False),
     "a result of Dagster": ({"type": "function", "function": f"{HERE}.measured"}, [1], True),
 }
 
@@ -57,6 +59,23 @@ def test_a_check_without_blocking_publishes_all_the_same(tmp_path: Path, store: 
         result = publish(defs, instance=instance)
     assert [(each.check_name, each.passed) for each in result.get_asset_check_evaluations()] == [("ids", False)]
     assert result.success
+
+
+def test_another_result_of_a_function_is_refused(tmp_path: Path, store: Graveler) -> None:  # noqa: F811
+    check = {"type": "function", "function": f"{HERE}.lines"}
+    defs = lake(tmp_path, {**ORDERS, "checks": [check]}, maintenance=False)
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = publish(defs, instance=instance)
+    assert not result.success
+    failed = [event.step_failure_data.error for event in result.filter_events(lambda event: event.is_step_failure)]
+    assert "must return a bool or an AssetCheckResult, but returned list" in str(failed)
+
+
+@pytest.mark.parametrize("function", ["later", "generated"])
+def test_a_function_that_returns_its_result_later_is_refused(tmp_path: Path, function: str) -> None:
+    check = {"type": "function", "function": f"{HERE}.{function}"}
+    with pytest.raises(dg.DagsterInvalidDefinitionError, match=f"check {function} of orders: the function must return"):
+        lake(tmp_path, {**ORDERS, "checks": [check]})
 
 
 @pytest.mark.parametrize(
