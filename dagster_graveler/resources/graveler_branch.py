@@ -55,7 +55,8 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         default="run-{run}",
         description="Template for the name of the run's branch. {run} is the id of the run that began the publication; "
         "{partition} is its partition key, or first_to_last for a range; {backfill} is the id of its backfill; "
-        "{deployment} is the name of its deployment. The run tag graveler/branch overrides the template.",
+        "{deployment} is the name of its deployment. The run tag graveler/branch overrides the template. Characters "
+        "that a branch name cannot have are replaced, and a digest is appended.",
     )
     _run: dg.DagsterRun | None = PrivateAttr(default=None)
     _instance: dg.DagsterInstance | None = PrivateAttr(default=None)
@@ -215,10 +216,11 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     def _filled(self, instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
         from graveler_core.errors import InvalidInput, Kind
+        from graveler_core.model.names import is_ref_name
 
         given = {"run": origin_run_id(instance, run)[:_RUN_DIGITS]}
         if partition := partition_label(run, to="_to_"):
-            given["partition"] = partition
+            given["partition"] = partition if is_ref_name(partition) else _slug(partition)
         for field, tag in {"backfill": _BACKFILL_TAG, "deployment": _DEPLOYMENT_TAG}.items():
             if tag in run.tags:
                 given[field] = _slug(run.tags[tag])
