@@ -51,7 +51,12 @@ def make_hooks_schedule(
         description="Starts the job that calls the webhooks which other processes could not call.",
     )
     def with_hooks(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-        found = getattr(context.resources, resource_key).graveler().repository(repository)
+        from graveler_core.errors import NotFound
+
+        try:
+            found = getattr(context.resources, resource_key).graveler().repository(repository)
+        except NotFound:
+            return dg.SkipReason(f"repository {repository} does not exist yet")
         if not found.hooks() and not list(found.hook_runs(limit=1)):
             return dg.SkipReason(f"repository {repository} has no hooks")
         return dg.RunRequest()

@@ -82,6 +82,12 @@ def test_the_schedule_skips_repositories_without_hooks(repo: Repository) -> None
         assert request.run_key is None
 
 
+def test_the_schedule_waits_for_the_repository(installation: Installation) -> None:
+    schedule = make_hooks_schedule(make_hooks_job(STORE, "shop"), repository="shop")
+    with dg.build_schedule_context(resources={"graveler": STORE}) as context:
+        assert schedule.evaluate_tick(context).skip_message == "repository shop does not exist yet"
+
+
 def test_failures_are_retried(instance: dg.DagsterInstance, repo: Repository, fail_once: FailOnce) -> None:
     fail_once(Repository, "deliver_hooks", Unavailable("away"))
     result = ran(make_hooks_job(STORE, "shop"), instance)
