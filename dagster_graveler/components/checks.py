@@ -108,7 +108,9 @@ class LakeCheck(dg.Resolvable, dg.Model):
             counted = rows.select(pl.col(*self.columns).null_count()).collect()
             missing = {name: int(count) for name, count in counted.row(0, named=True).items()}
             return dg.AssetCheckResult(passed=not any(missing.values()), metadata={"missing values": missing})
-        repeated = _number(rows.group_by(*self.columns).len().filter(pl.col("len") > 1).select(pl.len()))
+        size = "_".join((*self.columns, "size"))  # longer than the name of each column, so it is none of them
+        groups = rows.group_by(*self.columns).agg(pl.len().alias(size))
+        repeated = _number(groups.filter(pl.col(size) > 1).select(pl.len()))
         return dg.AssetCheckResult(passed=repeated == 0, metadata={"repeated keys": repeated})
 
 

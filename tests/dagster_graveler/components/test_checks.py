@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
+import polars as pl
 import pytest
 
 from dagster_graveler.components.checks import LakeCheck
@@ -76,6 +77,16 @@ def test_a_function_that_returns_its_result_later_is_refused(tmp_path: Path, fun
     check = {"type": "function", "function": f"{HERE}.{function}"}
     with pytest.raises(dg.DagsterInvalidDefinitionError, match=f"check {function} of orders: the function must return"):
         lake(tmp_path, {**ORDERS, "checks": [check]})
+
+
+def test_a_column_may_have_the_name_of_a_count() -> None:
+    class Rows:
+        def load_table(self, path: str, as_type: Any) -> pl.LazyFrame:
+            return pl.LazyFrame({"len": [1, 1, 2], "len_size": [3, 3, 4]})
+
+    for columns in (["len"], ["len", "len_size"]):
+        result = LakeCheck(type="unique", columns=columns)._measure(Rows(), "t")  # type: ignore[arg-type]
+        assert {name: value.value for name, value in result.metadata.items()} == {"repeated keys": 1}
 
 
 @pytest.mark.parametrize(
