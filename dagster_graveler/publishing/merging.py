@@ -171,7 +171,9 @@ def _merge(context: dg.OpExecutionContext, each: Judged, done: Sequence[Publishe
 def _observe_tables(context: dg.OpExecutionContext, verdict: Verdict, commit: str) -> None:
     """Report the commit of each published table to the catalog. An observation does not change the status of checks."""
     run = context.run
-    several = context.has_partition_key or (RANGE_START_TAG in run.tags and RANGE_END_TAG in run.tags)
+    # The run may have partitions because of an asset that is not in the group.
+    has_partitions = context.assets_def.partitions_def is not None
+    several = has_partitions and (context.has_partition_key or {RANGE_START_TAG, RANGE_END_TAG} <= run.tags.keys())
     for table in verdict.changes.tables:
         for partition in context.partition_keys if several else [None]:
             context.log_event(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dagster as dg
 
 from tests.dagster_graveler.publishing.conftest import JANUARY, Lake
+from tests.dagster_graveler.publishing.small_lake import MONTHS, PUBLISH, TABLES
 
 
 def observations(lake: Lake, table: str) -> list[dg.AssetObservation]:
@@ -47,3 +48,14 @@ def test_only_changed_tables_are_observed(lake: Lake) -> None:
     assert lake.run("raw", dg.AssetKey(["lake", "main", "publish"]), raw=["new"]).success
     assert len(observations(lake, "raw")) == 2
     assert len(observations(lake, "weather")) == 1
+
+
+def test_tables_without_partitions_are_observed_as_a_whole_in_a_run_with_partitions(lake: Lake) -> None:
+    @dg.asset(partitions_def=MONTHS)
+    def other() -> None:
+        """Deliver nothing."""
+
+    lake.use(partitioned=False)
+    lake.definitions = dg.Definitions.merge(lake.definitions, dg.Definitions(assets=[other]))
+    assert lake.run("other", *TABLES, PUBLISH, partition=JANUARY).success
+    assert [observed.partition for observed in observations(lake, "raw")] == [None]
