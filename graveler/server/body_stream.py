@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from threading import Condition
 from typing import Final
 
@@ -27,6 +28,10 @@ BUFFER_BYTES: Final = 4 << 20
 SMALL_BYTES: Final = 64 << 10
 """Maximum size of a body that is received before the worker thread begins, because waking the thread costs more."""
 _PATIENCE_SECONDS: Final = 0.02
+SILENCE_SECONDS: Final = 1.0
+"""Seconds without a byte after which the server no longer waits for the rest of a body that nobody needs."""
+DISCARD_SECONDS: Final = 10.0
+"""Seconds for which the server receives the rest of a body that nobody needs."""
 
 
 class BodyStream:
@@ -48,6 +53,17 @@ class BodyStream:
         length = self._length or ""
         if length.isdecimal() and int(length) <= SMALL_BYTES and not self._waits:
             await self._received.receive()
+
+    async def discard_rest(self, most: int) -> bool:
+        """Receive the rest of the body and forget it. Call it when no thread reads the body any more.
+
+        Args:
+            most: Number of bytes after which the server gives up, as it does if the client is slow.
+
+        Returns:
+            True if the whole body was received.
+        """
+        return await self._received.discard(most)
 
     def content(self) -> tuple[str | None, Iterable[bytes]]:
         """Return the content type of what the client uploads, and its content.
@@ -98,6 +114,10 @@ class _Buffer:
         self._begun = self._ended = False
         self._error: Exception | None = None
         self._space = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._discards = False
+        self._discarded = 0
+        self._arrived = asyncio.Event()
 
     def pieces(self) -> Iterator[bytes]:
         """Receive the body unless it was received, and yield its pieces. Runs in a worker thread."""
@@ -113,7 +133,7 @@ class _Buffer:
 
     async def receive(self) -> None:
         """Receive the body into the buffer, until its end or an error."""
-        self._begun = True
+        self._begun, self._task = True, asyncio.current_task()
         try:
             async for piece in self._request.stream():
                 if self._add(piece):
@@ -127,9 +147,31 @@ class _Buffer:
             with self._changed:
                 self._ended = True
                 self._changed.notify()
+            self._arrived.set()
+
+    async def discard(self, most: int) -> bool:
+        """Receive the rest and forget it: see `BodyStream.discard_rest`. Runs in the event loop."""
+        end = self._loop.time() + DISCARD_SECONDS
+        with self._changed:
+            self._discards = True
+            self._pieces, self._size = [], 0
+        self._space.set()
+        if not self._begun:
+            self._task = self._loop.create_task(self.receive())
+        with suppress(TimeoutError):
+            while not self._ended and self._discarded <= most and self._loop.time() < end:
+                self._arrived.clear()
+                await asyncio.wait_for(self._arrived.wait(), SILENCE_SECONDS)
+        if not self._ended and self._task is not None:
+            self._task.cancel()
+        return self._ended and self._error is None
 
     def _add(self, piece: bytes) -> bool:
         """Add a piece. Return true if the buffer is full."""
+        if self._discards:
+            self._discarded += len(piece)
+            self._arrived.set()
+            return False
         with self._changed:
             if piece:
                 self._pieces.append(piece)

@@ -75,7 +75,7 @@ class S3Gateway:
         stream = body.raw()
         await body.receive_small()
         response = await run_in_thread(self._answer, request, stream)
-        if not (_has_none(request, body) or await run_in_thread(_received, request, body, stream)):
+        if not (_has_none(request, body) or await _received(request, body)):
             response.headers["connection"] = "close"  # what follows on the connection would be the rest of the body
         response.headers["x-amz-request-id"] = response.headers["x-request-id"] = facts_of(scope).id
         response.headers["x-content-type-options"] = "nosniff"
@@ -149,8 +149,10 @@ def _length(request: Request) -> str:
     return request.headers.get("content-length", "0")
 
 
-def _received(request: Request, body: BodyStream, stream: Iterator[bytes]) -> bool:
+async def _received(request: Request, body: BodyStream) -> bool:
     """Receive the rest of a body, if it is small and the client does not wait for `100 Continue`.
+
+    It is received in the event loop: a client that sends nothing more must not keep a worker thread.
 
     Returns:
         True if the whole body was received.
@@ -158,12 +160,4 @@ def _received(request: Request, body: BodyStream, stream: Iterator[bytes]) -> bo
     length = _length(request)
     if "expect" in request.headers or not length.isdecimal() or int(length) > MAX_DRAINED_BYTES:
         return False
-    received = 0
-    try:
-        for piece in stream:
-            received += len(piece)
-            if received > MAX_DRAINED_BYTES:
-                return False
-    except GravelerError:  # the client has gone
-        return False
-    return body.ended
+    return await body.discard_rest(MAX_DRAINED_BYTES)

@@ -1,0 +1,48 @@
+"""Clients that stop in the middle of a request keep no thread that other requests need."""
+
+from __future__ import annotations
+
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from graveler.server.worker_threads import MAX_THREADS
+from tests.graveler.server.conftest import Place
+from tests.graveler.server.running import running_server
+from tests.graveler.server.silent_clients import SECONDS, answer, head, silent_clients
+
+UNSIGNED = {"Authorization": "AWS4 x", "Content-Length": "1000000"}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    root: Path = tmp_path_factory.mktemp("silent")
+    with running_server(f"sqlite:///{root / 'meta.db'}?durability=process", root.as_uri()) as running:
+        yield Place(running, lambda: "")
+
+
+def status_of(url: str) -> int:
+    with urllib.request.urlopen(url, timeout=SECONDS) as response:
+        return int(response.status)
+
+
+def test_a_refused_request_is_answered_although_its_body_never_comes(server: Place) -> None:
+    with silent_clients(server.server.url, MAX_THREADS + 1, head("PUT", "/x/y", UNSIGNED)) as clients:
+        assert status_of(server.server.url + "/_ready") == 200
+        for found in map(answer, clients):
+            assert found.split()[1].startswith(b"4")
+            assert b"connection: close" in found.lower()
+
+
+def test_a_refused_request_whose_body_comes_leaves_the_connection_usable(server: Place) -> None:
+    begun = head("PUT", "/x/y", {**UNSIGNED, "Content-Length": "100000"})
+    with silent_clients(server.server.url, 1, begun) as (client,):
+        for _ in range(4):
+            client.sendall(b"x" * 25_000)
+        found = answer(client)
+        assert found.split()[1].startswith(b"4")
+        assert b"connection: close" not in found.lower()
+        client.sendall(head("GET", "/_health", {}))
+        assert b"alive!" in answer(client, b"alive!")
