@@ -34,7 +34,7 @@ from graveler.server.parts import ServerParts, ServerUsers
 from graveler.server.request_body import body_of
 from graveler.server.web.application import web_routes
 from graveler.server.web.links import ROOT
-from graveler.server.worker_threads import run_in_thread
+from graveler.server.worker_threads import WORKER_THREADS, run_in, run_in_thread
 from graveler_core.errors import GravelerError, InvalidInput
 from graveler_core.telemetry.events import tell
 
@@ -114,7 +114,8 @@ async def _serve(parts: ServerParts, route: ApiRoute, request: Request) -> Respo
         body=body,
         **({} if upload is None else {"upload": upload.content}),
     )
-    return await run_in_thread(_run, route, call, parts.limits)
+    threads = WORKER_THREADS if upload is None or not upload.waits else parts.limits.upload_threads
+    return await run_in(threads, _run, route, call, parts.limits)
 
 
 def _run(route: ApiRoute, call: Call, limits: RequestLimits) -> Response:

@@ -28,6 +28,8 @@ BUFFER_BYTES: Final = 4 << 20
 SMALL_BYTES: Final = 64 << 10
 """Maximum size of a body that is received before the worker thread begins, because waking the thread costs more."""
 _PATIENCE_SECONDS: Final = 0.02
+IDLE_SECONDS: Final = 60.0
+"""Seconds without a byte after which the server gives up a body that it waits for."""
 SILENCE_SECONDS: Final = 1.0
 """Seconds without a byte after which the server no longer waits for the rest of a body that nobody needs."""
 DISCARD_SECONDS: Final = 10.0
@@ -44,7 +46,7 @@ class BodyStream:
         self._type = request.headers.get("content-type")
         self._length = request.headers.get("content-length")
         self.ended = False
-        """True once the whole body was received."""
+        """True once a worker thread has read the whole body."""
         self._is_form = kind == b"multipart/form-data"
         self._waits = "expect" in request.headers
 
@@ -53,6 +55,11 @@ class BodyStream:
         length = self._length or ""
         if length.isdecimal() and int(length) <= SMALL_BYTES and not self._waits:
             await self._received.receive()
+
+    @property
+    def waits(self) -> bool:
+        """True if the server still receives the body, or has not begun to. False if it has no more to receive."""
+        return not self._received.ended
 
     async def discard_rest(self, most: int) -> bool:
         """Receive the rest of the body and forget it. Call it when no thread reads the body any more.
@@ -83,7 +90,7 @@ class BodyStream:
         """Yield the body as it is, whatever its content type says.
 
         Raises:
-            Unavailable: The client has gone before the end of the body.
+            Unavailable: The client has gone before the end of the body, or has sent nothing for `IDLE_SECONDS`.
         """
         received = 0
         try:
@@ -111,7 +118,7 @@ class _Buffer:
         self._pieces: list[bytes] = []
         self._size = 0
         self._wanted = WANTED_BYTES
-        self._begun = self._ended = False
+        self._begun = self.ended = False
         self._error: Exception | None = None
         self._space = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -132,12 +139,17 @@ class _Buffer:
             raise self._error
 
     async def receive(self) -> None:
-        """Receive the body into the buffer, until its end or an error."""
+        """Receive the body into the buffer, until its end or an error. The client may not be silent for long."""
         self._begun, self._task = True, asyncio.current_task()
         try:
-            async for piece in self._request.stream():
-                if self._add(piece):
-                    await self._space.wait()
+            async with asyncio.timeout(IDLE_SECONDS) as limit:
+                async for piece in self._request.stream():
+                    if self._add(piece):
+                        limit.reschedule(None)
+                        await self._space.wait()
+                    limit.reschedule(self._loop.time() + IDLE_SECONDS)
+        except TimeoutError:
+            self._error = Unavailable(f"the client sent nothing for {IDLE_SECONDS:g} seconds; nothing is staged")
         except asyncio.CancelledError:
             self._error = ClientDisconnect()
             raise
@@ -145,7 +157,7 @@ class _Buffer:
             self._error = error
         finally:
             with self._changed:
-                self._ended = True
+                self.ended = True
                 self._changed.notify()
             self._arrived.set()
 
@@ -159,12 +171,12 @@ class _Buffer:
         if not self._begun:
             self._task = self._loop.create_task(self.receive())
         with suppress(TimeoutError):
-            while not self._ended and self._discarded <= most and self._loop.time() < end:
+            while not self.ended and self._discarded <= most and self._loop.time() < end:
                 self._arrived.clear()
                 await asyncio.wait_for(self._arrived.wait(), SILENCE_SECONDS)
-        if not self._ended and self._task is not None:
+        if not self.ended and self._task is not None:
             self._task.cancel()
-        return self._ended and self._error is None
+        return self.ended and self._error is None
 
     def _add(self, piece: bytes) -> bool:
         """Add a piece. Return true if the buffer is full."""
@@ -197,4 +209,4 @@ class _Buffer:
         return taken
 
     def _is_enough(self) -> bool:
-        return self._ended or self._size >= self._wanted
+        return self.ended or self._size >= self._wanted

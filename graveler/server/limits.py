@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
@@ -19,6 +20,9 @@ from graveler_core.model.counting import counted
 
 MAX_USERS: Final = 10_000
 """Number of users whose requests are counted. The user whose last request is the oldest is forgotten first."""
+
+SPARE_THREADS: Final = 8
+"""Number of threads for uploads beyond the limit, which refuse them at once."""
 
 
 @dataclass(slots=True)
@@ -47,6 +51,8 @@ class RequestLimits:
         self._lock = Lock()
         self._allowances: OrderedDict[str, _Allowance] = OrderedDict()
         self._uploading = 0
+        self.upload_threads = ThreadPoolExecutor(uploads + SPARE_THREADS, thread_name_prefix="graveler-upload")
+        """Threads for requests whose body the client still sends. They count as uploads: see `uploading`."""
 
     def admit(self, user: str) -> None:
         """Count a request of a user.

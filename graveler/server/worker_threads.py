@@ -2,6 +2,9 @@
 
 The event loop hands an operation to a thread and continues. Handing over takes much of the time of a small request, so
 each request is handed over only once.
+
+A request whose body the client still sends runs in threads of its own (`RequestLimits.upload_threads`), because the
+client decides how long it takes.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 MAX_THREADS: Final = 40
 """Number of operations that run at once. Further ones wait for a thread."""
-_THREADS: Final = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="graveler-server")
+WORKER_THREADS: Final = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="graveler-server")
 
 
 def run_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
@@ -31,5 +34,10 @@ def run_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -
     Returns:
         The result, to be awaited in the event loop that runs now.
     """
+    return run_in(WORKER_THREADS, function, *args, **kwargs)
+
+
+def run_in(threads: ThreadPoolExecutor, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+    """Call a function in one of some threads, as `run_in_thread` does."""
     called = partial(copy_context().run, function, *args, **kwargs)
-    return get_running_loop().run_in_executor(_THREADS, called)
+    return get_running_loop().run_in_executor(threads, called)

@@ -28,7 +28,7 @@ from graveler.server.s3.refusals import S3Refusal, refusal_of
 from graveler.server.s3.request import S3Request
 from graveler.server.s3.signature import carries_signature
 from graveler.server.s3.signing_users import SigningUsers
-from graveler.server.worker_threads import run_in_thread
+from graveler.server.worker_threads import WORKER_THREADS, run_in
 from graveler_core.errors import GravelerError, InvalidInput
 
 MAX_DRAINED_BYTES: Final = 1 << 20
@@ -74,7 +74,9 @@ class S3Gateway:
         body = BodyStream(request)
         stream = body.raw()
         await body.receive_small()
-        response = await run_in_thread(self._answer, request, stream)
+        waits = body.waits and not _has_none(request, body)
+        threads = self._limits.upload_threads if waits else WORKER_THREADS
+        response = await run_in(threads, self._answer, request, stream, waits=waits)
         if not (_has_none(request, body) or await _received(request, body)):
             response.headers["connection"] = "close"  # what follows on the connection would be the rest of the body
         response.headers["x-amz-request-id"] = response.headers["x-request-id"] = facts_of(scope).id
@@ -103,8 +105,8 @@ class S3Gateway:
                 return name.removesuffix(f".{domain}")
         return None
 
-    def _answer(self, http: Request, stream: Iterator[bytes]) -> Response:
-        """Run an operation. Runs in a worker thread."""
+    def _answer(self, http: Request, stream: Iterator[bytes], *, waits: bool) -> Response:
+        """Run an operation. Runs in a worker thread. A request whose body must be waited for counts as an upload."""
         scope = http.scope
         raw_path = scope.get("raw_path") or scope["path"].encode()
         request, bucket, key = S3Request(scope["method"], "/"), "", ""
@@ -123,7 +125,7 @@ class S3Gateway:
             call = S3Call(request, user, bucket, key, signatures)
             operation = operation_of(call)
             facts.operation = f"s3_{operation.__name__.strip('_')}"
-            with self._limits.uploading() if operation in UPLOADS else nullcontext():
+            with self._limits.uploading() if waits or operation in UPLOADS else nullcontext():
                 return operation(call)
         except S3Refusal as refusal:
             return refusal_response(refusal, request, bucket, key, facts_of(scope).id)

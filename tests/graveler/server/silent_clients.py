@@ -13,7 +13,8 @@ SECONDS = 15
 
 def head(method: str, path: str, headers: Mapping[str, str]) -> bytes:
     """Return the head of a request."""
-    lines = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", *(f"{name}: {value}" for name, value in headers.items())]
+    given = {"Host": "127.0.0.1", **headers}
+    lines = [f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in given.items())]
     return "\r\n".join([*lines, "", ""]).encode()
 
 

@@ -84,6 +84,20 @@ def test_a_client_that_goes_away_is_an_error(small: int, monkeypatch: pytest.Mon
         received([piece(b"01234", more=False)], 10, whole)
 
 
+@pytest.mark.parametrize("small", [0, 1 << 16])
+def test_a_silent_client_is_given_up_and_a_slow_reader_is_not(small: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(body_stream, "SMALL_BYTES", small)
+    monkeypatch.setattr(body_stream, "BUFFER_BYTES", 10 if small == 0 else body_stream.BUFFER_BYTES)
+    monkeypatch.setattr(body_stream, "IDLE_SECONDS", 0.5)
+    with pytest.raises(Unavailable, match=r"sent nothing for 0\.5 seconds"):
+        received([piece(b"0123456789")], 20, whole)
+
+    def slowly(body: BodyStream) -> int:
+        return sum(len(each) for each in body.raw() if time.sleep(0.7) is None)
+
+    assert received([piece(b"0123456789"), piece(b"0123456789"), piece(b"", more=False)], 20, slowly) == 20
+
+
 def test_a_slow_client_is_served_without_waiting_for_much(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(body_stream, "SMALL_BYTES", 0)
 

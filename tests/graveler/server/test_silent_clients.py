@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from graveler.server.limits import RequestLimits
+from graveler.server.serving import ServerOptions
 from graveler.server.worker_threads import MAX_THREADS
 from tests.graveler.server.conftest import Place
+from tests.graveler.server.plain_http import Http
 from tests.graveler.server.running import running_server
+from tests.graveler.server.s3.clients import boto_clients
 from tests.graveler.server.silent_clients import SECONDS, answer, head, silent_clients
 
 UNSIGNED = {"Authorization": "AWS4 x", "Content-Length": "1000000"}
+
+LIMITS = RequestLimits(0, ServerOptions().max_uploads)
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     root: Path = tmp_path_factory.mktemp("silent")
-    with running_server(f"sqlite:///{root / 'meta.db'}?durability=process", root.as_uri()) as running:
+    with running_server(f"sqlite:///{root / 'meta.db'}?durability=process", root.as_uri(), limits=LIMITS) as running:
         yield Place(running, lambda: "")
 
 
@@ -46,3 +54,26 @@ def test_a_refused_request_whose_body_comes_leaves_the_connection_usable(server:
         assert b"connection: close" not in found.lower()
         client.sendall(head("GET", "/_health", {}))
         assert b"alive!" in answer(client, b"alive!")
+
+
+def test_stalled_bodies_leave_other_requests_alone_and_those_beyond_the_limit_are_refused(server: Place) -> None:
+    name, http, url = server.repository(), Http(server), server.server.url
+    assert http.send("GET", "/user")[0] == 200  # its credentials are remembered
+    length = {"Content-Length": "1000000"}
+    path = f"/api/v1/repositories/{name}/branches/main/objects?path=a"
+    upload = head("POST", path, {"Authorization": http.credentials, **length}) + b"begin"
+    with boto_clients(server) as clients:
+        names = {"Bucket": name, "Key": "main/b", "UploadId": "u"}
+        signed = clients.open().generate_presigned_url("complete_multipart_upload", Params=names)
+    document = head("POST", signed.removeprefix(url), {"Host": url.removeprefix("http://"), **length})
+    with ExitStack() as opened:
+        opened.enter_context(silent_clients(url, LIMITS._uploads - 5, upload))
+        opened.enter_context(silent_clients(url, 5, document))
+        end = time.monotonic() + SECONDS
+        while LIMITS._uploading < LIMITS._uploads and time.monotonic() < end:
+            time.sleep(0.05)
+        assert http.send("GET", "/healthcheck")[0] == 204
+        assert http.send("GET", f"/repositories/{name}")[0] == 200
+        for begun in (upload, document):
+            (client,) = opened.enter_context(silent_clients(url, 1, begun))
+            assert answer(client).split()[1] == b"503"
