@@ -7,6 +7,8 @@ reads the permissions of a remembered user again, and checks that the credential
 After `MAX_FAILURES` failed attempts in a row, an access key is refused without a verification for some seconds, so that
 secrets cannot be tried quickly, and failed attempts cannot keep the processor busy. If a client repeats a wrong secret,
 it is refused at once for some seconds. This does not count as an attempt, because the client tries nothing new.
+
+Only a few verifications run at once: see `verification_turns`.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from threading import Lock
 from time import monotonic
 from typing import Final
 
+from graveler.server.verification_turns import VerificationTurns
 from graveler_core.errors import GravelerError, Kind, PermissionDenied, SlowDown
 from graveler_core.facade.graveler import Graveler
 from graveler_core.model.credentials import Credentials
@@ -62,6 +65,7 @@ class Authentication:
         self._resume = resume
         self._clock = clock
         self._key = secrets.token_bytes(32)
+        self._turns = VerificationTurns()
         self._lock = Lock()
         self._verified: OrderedDict[bytes, tuple[float, SignedIn]] = OrderedDict()
         self._failures: OrderedDict[str, tuple[int, float]] = OrderedDict()
@@ -76,7 +80,7 @@ class Authentication:
 
         Raises:
             PermissionDenied: (`InvalidCredentials`) Both are missing, malformed, or name wrong credentials.
-            SlowDown: Too many attempts with the access key have failed.
+            SlowDown: Too many attempts with the access key have failed, or too many credentials are being verified.
         """
         token = _bearer(authorization) if authorization else cookie
         if token:
@@ -103,6 +107,13 @@ class Authentication:
         known = self._known(name)
         if known is not None:
             return known
+        self._require_not_refused(name)
+        self._require_unlocked(given.access_key_id)
+        with self._turns.turn(name, lambda: self._is_settled(name)):
+            return self._known(name) or self._verified_now(given, name)
+
+    def _verified_now(self, given: Credentials, name: bytes) -> SignedIn:
+        """Verify a secret. Look first at what other requests have found meanwhile."""
         self._require_not_refused(name)
         self._require_unlocked(given.access_key_id)
         try:
@@ -144,10 +155,16 @@ class Authentication:
             while len(self._verified) > MAX_REMEMBERED:
                 self._verified.popitem(last=False)
 
-    def _require_not_refused(self, name: bytes) -> None:
+    def _is_settled(self, name: bytes) -> bool:
+        return self._known(name) is not None or self._is_refused(name)
+
+    def _is_refused(self, name: bytes) -> bool:
         with self._lock:
             until = self._refused.get(name, 0.0)
-        if self._clock() < until:
+        return self._clock() < until
+
+    def _require_not_refused(self, name: bytes) -> None:
+        if self._is_refused(name):
             raise PermissionDenied("the access key or its secret is wrong", kind=Kind.InvalidCredentials)
 
     def _require_unlocked(self, access_key_id: str) -> None:
