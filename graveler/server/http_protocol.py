@@ -1,5 +1,5 @@
-"""Protocol of the connections: uvicorn's protocol with the parser llhttp, and a size limit for the head of a request.
-Requests beyond the maximum number of connections are told when to try again.
+"""Protocol of the connections: uvicorn's protocol with the parser llhttp, with a size limit for the head and the
+trailers of a request. Requests beyond the maximum number of connections are told when to try again.
 
 This parser is several times faster than the one in Python that uvicorn uses otherwise, and collects headers of any
 size.
@@ -15,10 +15,14 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from graveler.server.api.errors import RETRY_AFTER_SECONDS, refusal
 from graveler.server.observing import facts_of
+from graveler_core.errors import LimitExceeded
 from graveler_core.telemetry.events import tell
 
 MAX_HEAD_BYTES: Final = 64 << 10
-"""Maximum size of the head of a request that arrives in several parts."""
+"""Maximum size of the head of a request, and of its trailers."""
+_BETWEEN_BYTES: Final = 4
+"""Bytes of a line of a head beside its name and value: colon, space and line end."""
+_TOO_LARGE: Final = f"the head and the trailers of a request must each have at most {MAX_HEAD_BYTES:,} bytes"
 
 
 async def _too_many(scope: Scope, receive: Receive, send: Send) -> None:
@@ -36,26 +40,45 @@ class HttpProtocol(HttpToolsProtocol):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._in_head = False
-        self._head_bytes = 0
+        self._in_message = False
+        """True from the end of the head of a request to the end of the request."""
+        self._advanced = False
+        """True if the data that is read now had a part of a body, or the end of a head or of a request."""
+        self._waiting_bytes = 0
+        """Bytes that the client has sent since then: of a head, of trailers, or of extensions of chunks."""
+        self._may_be_large = False
         self._application, self._max_connections = self.app, self.limit_concurrency
         self.limit_concurrency = None  # uvicorn's own answer does not say when to try again
 
     def data_received(self, data: bytes) -> None:
-        """Read data that the client has sent. End the connection if the head of a request is too large."""
+        """Read data that the client has sent. End the connection if a head or the trailers are too large."""
+        self._advanced = False
+        self._may_be_large = self._waiting_bytes + len(data) > MAX_HEAD_BYTES
         super().data_received(data)
-        self._head_bytes = self._head_bytes + len(data) if self._in_head else 0
-        if self._head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
-            self.send_400_response(f"the head of a request must have at most {MAX_HEAD_BYTES:,} bytes")
+        self._waiting_bytes = 0 if self._advanced else self._waiting_bytes + len(data)
+        if self._waiting_bytes > MAX_HEAD_BYTES:
+            self.send_400_response(_TOO_LARGE)
 
-    def on_message_begin(self) -> None:
-        """Note that the head of a request begins."""
-        self._in_head = True
-        super().on_message_begin()
+    def send_400_response(self, msg: str) -> None:
+        """Refuse a request and end the connection. The text is left out if it would stand for another answer."""
+        if self.transport.is_closing():
+            return
+        cycle = self.cycle
+        if self._in_message:
+            is_free = not cycle.response_started and not self.pipeline
+        else:
+            is_free = cycle is None or cycle.response_complete
+        if is_free:
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
 
     def on_headers_complete(self) -> None:
         """Note that the head of a request has ended, and choose the application that answers."""
-        self._in_head = False
+        if self._may_be_large and self._size_of_head() > MAX_HEAD_BYTES:
+            self.send_400_response(_TOO_LARGE)
+            raise LimitExceeded(_TOO_LARGE, limit=MAX_HEAD_BYTES)  # ends the parser
+        self._in_message = self._advanced = True
         count = max(len(self.connections), len(self.tasks))  # tasks of clients that have gone go on
         full = self._max_connections is not None and count >= self._max_connections
         if full:  # the access log and the metrics do not have such a request
@@ -64,3 +87,16 @@ class HttpProtocol(HttpToolsProtocol):
             tell("connections", logging.WARNING, "too many connections", connections=count, request_id=id)
         self.app = _too_many if full else self._application
         super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Note that a part of a body has arrived."""
+        self._advanced = True
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """Note that a request has ended."""
+        self._in_message, self._advanced = False, True
+        super().on_message_complete()
+
+    def _size_of_head(self) -> int:
+        return len(self.url) + sum(len(name) + len(value) + _BETWEEN_BYTES for name, value in self.headers)
