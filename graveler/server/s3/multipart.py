@@ -11,7 +11,7 @@ from typing import Final
 
 from starlette.responses import Response
 
-from graveler.server.kept_md5 import etag_of_parts, with_etag
+from graveler.server.kept_md5 import etag_of_parts, kept_etag, with_etag
 from graveler.server.s3.call import S3Call, empty_response, xml_response
 from graveler.server.s3.conditions import failed_read, is_conditional_write, precondition_failed, require_write
 from graveler.server.s3.listing import ListingQuery
@@ -25,7 +25,8 @@ from graveler.server.s3.objects import entry_at, source_of, stage
 from graveler.server.s3.refusals import S3Refusal, invalid_argument, malformed
 from graveler.server.s3.request import MAX_PART_NUMBER
 from graveler.server.s3.xml import Content, XmlElement
-from graveler_core.errors import InvalidInput, Kind
+from graveler_core.errors import InvalidInput, Kind, NotFound, PermissionDenied
+from graveler_core.model.entry import Entry
 
 MAX_LISTED: Final = 1_000
 """Maximum number of parts or uploads of a page."""
@@ -72,14 +73,32 @@ def copy_part(call: S3Call) -> Response:
 
 
 def complete_upload(call: S3Call) -> Response:
-    """Make one object of the parts that the body names, and stage an entry for it."""
-    branch, path, id = call.branch, call.path, _upload_id(call)
+    """Make one object of the parts that the body names, and stage an entry for it.
+
+    A client that waits too long for the answer repeats the request. It then gets the same answer.
+    """
     conditional = is_conditional_write(call.request)
     wanted = [_named_part(element) for element in call.xml("CompleteMultipartUpload", verify=False).all("Part")]
     if not wanted:
         raise malformed("must name at least one part")
     if sorted({number for number, _ in wanted}) != [number for number, _ in wanted]:
         raise S3Refusal(400, "InvalidPartOrder", "the parts must be in ascending order, each once")
+    made = etag_of_parts([md5 for _, md5 in wanted])
+    try:
+        etag = etag_of(_assemble(call, wanted, made, conditional=conditional))
+    except (NotFound, S3Refusal):
+        if made is None or not _is_completed(call, made):
+            raise
+        etag = made
+    return xml_response(
+        "CompleteMultipartUploadResult",
+        [("Bucket", call.bucket), ("Key", call.key), ("ETag", f'"{etag}"')],
+    )
+
+
+def _assemble(call: S3Call, wanted: list[tuple[int, str]], etag: str | None, *, conditional: bool) -> Entry:
+    """Assemble the parts, stage the entry, and end the upload."""
+    branch, path, id = call.branch, call.path, _upload_id(call)
     current = entry_at(branch, path) if conditional else None
     if conditional:
         require_write(call.request, current)
@@ -92,14 +111,28 @@ def complete_upload(call: S3Call) -> Response:
     size = call.request.header("x-amz-mp-object-size")
     if size is not None and size != str(assembled.size):
         raise S3Refusal(400, "InvalidRequest", f"x-amz-mp-object-size: the parts have {assembled.size} bytes together")
-    etag = etag_of_parts([md5 for _, md5 in wanted])
     made = assembled if etag is None else with_etag(assembled, etag)
     staged = stage(branch, path, made, current, conditional=conditional)
     branch.end_multipart(path, id)
-    return xml_response(
-        "CompleteMultipartUploadResult",
-        [("Bucket", call.bucket), ("Key", call.key), ("ETag", f'"{etag_of(staged)}"')],
-    )
+    return staged
+
+
+def _is_completed(call: S3Call, etag: str) -> bool:
+    """Return true if the upload has ended, and the entry at its path has the ETag of its parts.
+
+    While the upload is there, an equal entry is that of another client, whose conditional write has won.
+    """
+    branch, path = call.branch, call.path
+    try:
+        current = entry_at(branch, path)
+        if current is None or kept_etag(current) != etag:
+            return False
+        branch.uploaded_parts(path, _upload_id(call))
+    except NotFound as e:
+        return e.kind is Kind.UploadNotFound
+    except PermissionDenied:  # the user may not read what is there
+        return False
+    return False
 
 
 def abort_upload(call: S3Call) -> Response:

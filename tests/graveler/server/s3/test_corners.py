@@ -119,6 +119,26 @@ def test_the_checksum_at_the_end_of_an_upload_in_parts_is_not_that_of_the_docume
         complete(MpuObjectSize=11)
 
 
+def test_a_conditional_end_of_an_upload_can_be_repeated_and_another_upload_of_the_same_content_loses(
+    client: Any, repo: Repository
+) -> None:
+    names = {"Bucket": repo.id, "Key": "main/a"}
+
+    def begun() -> dict[str, Any]:
+        upload = {**names, "UploadId": client.create_multipart_upload(**names)["UploadId"]}
+        part = {"PartNumber": 1, "ETag": client.upload_part(**upload, PartNumber=1, Body=b"0123456789")["ETag"]}
+        return {**upload, "MultipartUpload": {"Parts": [part]}, "IfNoneMatch": "*"}
+
+    first, second = begun(), begun()
+    answers = [client.complete_multipart_upload(**first)["ETag"] for _ in range(2)]
+    assert answers[0] == answers[1]
+    with pytest.raises(ClientError, match="PreconditionFailed"):
+        client.complete_multipart_upload(**second)
+    repo.branch("main").put("a", b"other")
+    with pytest.raises(ClientError, match="PreconditionFailed"):
+        client.complete_multipart_upload(**first)
+
+
 def test_a_copied_range_must_lie_within_its_source(client: Any, repo: Repository) -> None:
     repo.branch("main").put("source", b"01234")
     upload: dict[str, Any] = {"Bucket": repo.id, "Key": "main/a"}
