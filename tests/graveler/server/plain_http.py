@@ -17,7 +17,8 @@ def basic(id: str, secret: str) -> str:
 class Http:
     """Plain requests to a server as its administrator."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, timeout: float | None = None) -> None:
+        self.timeout = timeout
         self.url = place.server.url
         self.credentials = basic(str(place.server.admin.access_key_id), place.server.admin.secret.get_secret_value())
 
@@ -27,7 +28,7 @@ class Http:
         sent = {"Authorization": self.credentials, **(headers or {})}
         request = urllib.request.Request(self.url + "/api/v1" + path, data=body, headers=sent, method=method)
         try:
-            with urllib.request.urlopen(request) as response:
+            with urllib.request.urlopen(request, timeout=self.timeout) as response:
                 return response.status, response.read(), dict(response.headers.items())
         except HTTPError as error:
             with error:

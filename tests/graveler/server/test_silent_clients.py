@@ -57,7 +57,7 @@ def test_a_refused_request_whose_body_comes_leaves_the_connection_usable(server:
 
 
 def test_stalled_bodies_leave_other_requests_alone_and_those_beyond_the_limit_are_refused(server: Place) -> None:
-    name, http, url = server.repository(), Http(server), server.server.url
+    name, http, url = server.repository(), Http(server, SECONDS), server.server.url
     assert http.send("GET", "/user")[0] == 200  # its credentials are remembered
     length = {"Content-Length": "1000000"}
     path = f"/api/v1/repositories/{name}/branches/main/objects?path=a"
