@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from graveler.server.http_protocol import HttpProtocol
 from graveler.server.limits import RequestLimits
@@ -61,25 +62,29 @@ def running_server(
             verify_tag=verify_tag,
         )
         app = application_of(stores, options, tasks, limits)
-        config = uvicorn.Config(
-            app,
-            http=HttpProtocol,
-            limit_concurrency=max_connections,
-            lifespan="off",
-            log_level="warning",
-            access_log=False,
-        )
-        server = uvicorn.Server(config)
-        with listening(options) as socket:
-            thread = threading.Thread(target=server.run, args=([socket],))
-            thread.start()
-            try:
-                url = f"http://127.0.0.1:{socket.getsockname()[1]}"
-                yield RunningServer(
-                    url, root, admin, sign_in(stores, Credentials(admin.access_key_id, admin.secret)), keys
-                )
-            finally:
-                server.should_exit = True
-                thread.join()
+        with running_application(app, options, max_connections) as url:
+            yield RunningServer(url, root, admin, sign_in(stores, Credentials(admin.access_key_id, admin.secret)), keys)
     finally:
         stores.close()
+
+
+@contextmanager
+def running_application(app: ASGIApp, options: ServerOptions, max_connections: int | None = None) -> Iterator[str]:
+    """Serve an application until the end of the context. Yield its address."""
+    config = uvicorn.Config(
+        app,
+        http=HttpProtocol,
+        limit_concurrency=max_connections,
+        lifespan="off",
+        log_level="warning",
+        access_log=False,
+    )
+    server = uvicorn.Server(config)
+    with listening(options) as socket:
+        thread = threading.Thread(target=server.run, args=([socket],))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{socket.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
