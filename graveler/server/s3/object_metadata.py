@@ -23,6 +23,8 @@ from graveler_core.model.entry import Entry
 
 DEFAULT_CONTENT_TYPE: Final = "application/octet-stream"
 MAX_METADATA_BYTES: Final = 2_048
+MAX_ENCODED_CHARACTERS: Final = 8_192
+"""Maximum length of a header that is decoded. Encoded words need less than four characters for each byte."""
 _USER_HEADER: Final = "x-amz-meta-"
 _USER_KEY: Final = "X-Amz-Meta-"
 """Beginning of the keys of a user's metadata, as lakeFS stores them."""
@@ -113,11 +115,18 @@ def for_copy(source: Entry, replaced: Mapping[str, str] | None, content_type: st
 
 
 def _read(value: str) -> str:
-    """Return the text of a header: UTF-8, or words encoded as RFC 2047 says."""
+    """Return the text of a header: UTF-8, or words encoded as RFC 2047 says.
+
+    `decode_header` searches the end of each word that begins, so words without an end stay as they are. Otherwise it
+    would need quadratic time. So would some encodings, which is why long texts stay as they are too.
+    """
     text = header_text(value)
-    if "=?" in text:
-        try:
-            return str(make_header(decode_header(text)))
-        except (HeaderParseError, UnicodeError, LookupError, ValueError):
-            return text
-    return text
+    end = text.rfind("?=")
+    if "=?" not in text[: max(end, 0)] or len(text) > MAX_ENCODED_CHARACTERS or len(text.splitlines()) > 1:
+        return text
+    endless = text.find("=?", end + 2)
+    words, rest = (text, "") if endless < 0 else (text[:endless], text[endless:])
+    try:
+        return str(make_header(decode_header(words))) + rest
+    except (HeaderParseError, UnicodeError, LookupError, ValueError):
+        return text
