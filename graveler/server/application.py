@@ -32,6 +32,7 @@ from graveler.server.limits import RequestLimits
 from graveler.server.observing import facts_of
 from graveler.server.parts import ServerParts, ServerUsers
 from graveler.server.request_body import body_of
+from graveler.server.sessions import COOKIE
 from graveler.server.web.application import web_routes
 from graveler.server.web.links import ROOT
 from graveler.server.worker_threads import WORKER_THREADS, run_in, run_in_thread
@@ -42,6 +43,8 @@ API: Final = "/api/v1"
 """Path of the API."""
 MAX_JSON_BYTES: Final = 4 << 20
 """Maximum size of a JSON body."""
+_FORM_TYPES: Final = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain")
+"""Content types that a form of a page can send."""
 _ROUTE: Final = "graveler.route"
 _SECURITY_HEADERS: Final = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"))
 
@@ -137,7 +140,7 @@ async def _json_body(route: ApiRoute, request: Request) -> Any:
     """Return the body of a request in the type of its route.
 
     Raises:
-        InvalidInput: The body is not JSON, or a field is missing or wrong.
+        InvalidInput: The body is not JSON, or a field is missing or wrong, or a form may have sent it with the cookie.
         LimitExceeded: The body is too large.
     """
     if route.body is None:
@@ -145,10 +148,19 @@ async def _json_body(route: ApiRoute, request: Request) -> Any:
     content = await body_of(request, "body", MAX_JSON_BYTES)
     if not content and not route.body_required:
         return None
+    if _is_form_with_cookie(request):
+        raise InvalidInput("content-type: must be application/json if the request has the cookie of a session")
     try:
         return route.body.model_validate(_document(content.decode()))
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"body: {_reason(error)}") from error
+
+
+def _is_form_with_cookie(request: Request) -> bool:
+    """Return true if a form of a page could have sent a request. A browser adds the cookie, whoever made the page."""
+    if request.headers.get("authorization") or COOKIE not in request.cookies:
+        return False
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower() in _FORM_TYPES
 
 
 def _document(text: str) -> Any:

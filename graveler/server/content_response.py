@@ -27,8 +27,14 @@ SMALL_BYTES: Final = 1 << 20
 """Size up to which content is read before the answer begins."""
 _RANGE: Final = re.compile(r"bytes=([0-9]*)-([0-9]*)")
 _TAG: Final = re.compile(r"[!#-~]+")
-_INLINE_TYPES: Final = ("text/plain", "text/csv", "application/json", "image/png", "image/jpeg", "image/gif")
-"""Content types that a browser may show. It saves content of other types, so that it never runs as a page."""
+_INLINE: Final = re.compile(
+    r"(?:text/plain|text/csv|application/json|image/png|image/jpeg|image/gif)(?:; ?charset=[\w-]+)?",
+    re.ASCII | re.IGNORECASE,
+)
+"""Content types that a browser may show. It saves content of other types, so that it never runs as a page.
+
+The whole header must match, because a browser may take another type that follows a comma.
+"""
 
 
 class UnsatisfiableRange(Exception):
@@ -102,14 +108,13 @@ def etag(entry: Entry) -> str:
 
 def _headers(entry: Entry) -> dict[str, str]:
     kind = header_value(entry.content_type or "application/octet-stream")
-    shown = kind.partition(";")[0].strip().lower() in _INLINE_TYPES
     found = {
         "content-type": kind,
-        "content-disposition": "inline" if shown else "attachment",
+        "content-disposition": "inline" if _INLINE.fullmatch(kind) else "attachment",
         "cache-control": "no-store, must-revalidate",
         "expires": "0",
         "x-frame-options": "SAMEORIGIN",
-        "content-security-policy": "default-src 'none'",
+        "content-security-policy": "default-src 'none'; sandbox",
     }
     if entry.mtime is not None:
         found["last-modified"] = format_datetime(entry.mtime, usegmt=True)

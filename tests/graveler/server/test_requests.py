@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from graveler.server.api.errors import status_of
 from graveler.server.api.routes import ROUTES
 from graveler.server.authentication import LOCKED_SECONDS, MAX_FAILURES, REMEMBERED_SECONDS, Authentication, SignedIn
-from graveler.server.content_response import SMALL_BYTES
+from graveler.server.content_response import SMALL_BYTES, _headers
 from graveler.server.kept_md5 import ETAG_KEY
 from graveler.server.serving import ServerOptions, users_of
 from graveler_core.codec.entry import entries
@@ -225,6 +225,27 @@ def test_heads_and_conditions(place: Place, http: Http) -> None:
     assert http.send("POST", upload, b"y", {"If-None-Match": "*"})[0] == 412
     assert http.send("POST", upload, b"y", {"If-None-Match": '"abc"'})[0] == 501
     assert http.send("GET", path)[1] == b"<b>x</b>"
+
+
+@pytest.mark.parametrize(
+    ("content_type", "disposition"),
+    [
+        ("text/plain", "inline"),
+        ("Text/CSV;charset=UTF-8", "inline"),
+        ("application/json; charset=utf-8", "inline"),
+        ("text/plain;a, text/html", "attachment"),
+        ("text/plain, text/html", "attachment"),
+        ("text/plain; charset=utf-8, text/html", "attachment"),
+        ("text/plain\n", "attachment"),
+        ("image/svg+xml", "attachment"),
+        ("text/html", "attachment"),
+    ],
+)
+def test_content_never_runs_as_a_page(content_type: str, disposition: str) -> None:
+    """A browser takes the last type of a list."""
+    headers = _headers(Entry(data=b"x", content_type=content_type))
+    assert headers["content-disposition"] == disposition
+    assert headers["content-security-policy"] == "default-src 'none'; sandbox"
 
 
 def test_metadata_of_an_upload_are_utf_8(place: Place, http: Http) -> None:

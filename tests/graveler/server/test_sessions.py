@@ -84,6 +84,20 @@ def test_the_cookie_does_not_count_for_changes_that_another_site_causes(place: P
     assert http.send("POST", path, b"x", {**ours, "Origin": here, "Sec-Fetch-Site": "same-origin"})[0] == 201
 
 
+def test_a_form_cannot_send_json_with_the_cookie(place: Place, http: Http) -> None:
+    """A form with the type `text/plain` can send valid JSON."""
+    admin, path = place.server.admin, f"/repositories/{place.repository()}/branches"
+    *_, cookies = log_in(http, str(admin.access_key_id), admin.secret.get_secret_value())
+    ours = {"Authorization": "", "Cookie": f"{COOKIE}={cookies[COOKIE].value}"}
+    for kind in ("text/plain", "Text/Plain; charset=utf-8", "application/x-www-form-urlencoded", "multipart/form-data"):
+        body = json.dumps({"name": f"b{uuid4().hex}", "source": "main"}).encode()
+        status, said, _ = http.send("POST", path, body, {**ours, "Content-Type": kind})
+        assert (status, "application/json" in json.loads(said)["message"]) == (400, True), kind
+        assert http.send("POST", path, body, {"Content-Type": kind})[0] == 201
+    body = json.dumps({"name": "again", "source": "main"}).encode()
+    assert http.send("POST", path, body, {**ours, **JSON})[0] == 201
+
+
 def test_the_session_ends_with_the_access_key(place: Place, http: Http) -> None:
     iam, user = place.server.graveler.iam, f"user-{uuid4().hex[:8]}"
     iam.create_user(user)
