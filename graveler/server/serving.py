@@ -20,6 +20,7 @@ from graveler.server.authentication import Authentication, SignedIn
 from graveler.server.http_protocol import HttpProtocol
 from graveler.server.known_hosts import KnownHosts, is_loopback
 from graveler.server.limits import RequestLimits
+from graveler.server.local_files import LocalFiles
 from graveler.server.observing import ObservedApplication, ServerMetrics
 from graveler.server.parts import ServerParts, ServerUsers, SharedParts
 from graveler.server.processes import run_processes
@@ -54,6 +55,8 @@ class ServerOptions:
     """File with the private key of the certificate."""
     storage_root: str = ""
     """URI below which namespaces `local://…` are."""
+    local_files: tuple[str, ...] = ()
+    """Directories besides the storage root whose files users may name, on a store with access control."""
     presign: bool = False
     """Tell clients to read and write content by signed URLs of the object stores, past the server."""
     rate: float = 0
@@ -176,7 +179,8 @@ def application_of(
     signing = None
     if users.authentication is not None:
         signing = SigningUsers(lambda id: _signer(stores, options, id), version_2=options.s3_signature_v2)
-    settings = ApiSettings(options.storage_root, options.presign, options.secrets_keys)
+    local = LocalFiles(options.storage_root, options.local_files) if users.everyone is None else None
+    settings = ApiSettings(options.storage_root, options.presign, options.secrets_keys, local)
     limits, shared = limits or RequestLimits(options.rate, options.max_uploads), shared or SharedParts()
     app = create_application(ServerParts(users, settings, tasks, limits, shared))
     gateway = S3Gateway(app, S3Users(signing, users.everyone), limits, options.s3_domains)

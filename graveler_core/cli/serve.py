@@ -36,6 +36,13 @@ def serve(  # noqa: PLR0913 - options of the command
             help="Serve a store without access control. Only on a loopback address: everyone may do everything.",
         ),
     ] = False,
+    local_files: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="DIRECTORY",
+            help="Directory besides the one of GRAVELER_DATA whose files users may name as file://…; may be repeated.",
+        ),
+    ] = None,
     presign: Annotated[
         bool,
         typer.Option(
@@ -99,6 +106,7 @@ def serve(  # noqa: PLR0913 - options of the command
         storage_root=session.settings.data,
         tls_certificate=None if tls_cert is None else str(tls_cert),
         tls_key=None if tls_key is None else str(tls_key),
+        local_files=tuple(map(str, local_files or ())),
         presign=presign,
         rate=rate,
         max_uploads=max_uploads,

@@ -15,6 +15,7 @@ from starlette.responses import Response as HttpResponse
 
 from graveler.server.api import records
 from graveler.server.authentication import SignedIn
+from graveler.server.local_files import LocalFiles
 from graveler.server.opening import OpenBranch, open_branch, read_at
 from graveler.server.task_runner import TaskRunner
 from graveler_core.errors import InvalidInput, Kind, PermissionDenied
@@ -93,6 +94,17 @@ class ApiSettings:
     """Tell clients to read and write content by signed URLs of the object stores, past the server."""
     secrets_keys: SecretsKeys | None = None
     """Keys that encrypt the secrets of new access keys, so that clients of S3 can use them."""
+    local_files: LocalFiles | None = None
+    """Local files that users may name. `None`, on a store without access control, means all."""
+
+    def check_address(self, uri: str) -> None:
+        """Refuse a URI that users may not name.
+
+        Raises:
+            InvalidInput: It is a local file that the server does not allow, or is not valid.
+        """
+        if self.local_files is not None:
+            self.local_files.check(uri)
 
 
 @dataclass(frozen=True, slots=True)

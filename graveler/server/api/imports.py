@@ -33,6 +33,8 @@ def start_import(call: Call) -> HttpResponse:
     objects = dict(sources)
     if len(objects) != len(sources):
         raise InvalidInput("paths: two of them have the same destination")
+    for _, named in sources:
+        call.settings.check_address(named)
     message, metadata = wanted.commit.message or "Import objects", wanted.commit.metadata
     destination, uri = sources[0]
     try:

@@ -35,6 +35,7 @@ def create_repository(call: Call) -> HttpResponse:
         raise InvalidInput("sample_data: a bare repository has no branch; leave it out")
     create = call.graveler.create_bare_repository if bare else call.graveler.create_repository
     namespace = _namespace(wanted.storage_namespace, call.settings.storage_root)
+    call.settings.check_address(namespace)
     made = create(wanted.name, namespace, default_branch=wanted.default_branch, adopt=bare)
     if wanted.sample_data:
         add_sample_data(made.branch(made.default_branch))

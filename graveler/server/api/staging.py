@@ -47,7 +47,7 @@ def link_physical_address(call: Call) -> HttpResponse:
     refused = refused_condition(call.headers, "a link")
     if refused is not None:
         return refused
-    address, kind = _address(repo, wanted.staging.physical_address)
+    address, kind = _address(call, repo, wanted.staging.physical_address)
     entry = Entry(
         address=address,
         address_type=kind,
@@ -67,7 +67,7 @@ def stage_object(call: Call) -> HttpResponse:
     """Stage an entry whose content is already in an object store."""
     wanted: ObjectStaging = call.body
     repo = call.graveler.repository(call.repository)
-    address, kind = _address(repo, wanted.physical_address)
+    address, kind = _address(call, repo, wanted.physical_address)
     made = repo.branch(call.branch).stage(
         call.query.required("path"),
         Entry(
@@ -91,11 +91,16 @@ def _checksum(given: str) -> str:
     return checksum
 
 
-def _address(repo: Repository, uri: str) -> tuple[str, AddressType]:
-    """Return the address of a URI: relative if it is in the storage namespace of the repository."""
+def _address(call: Call, repo: Repository, uri: str) -> tuple[str, AddressType]:
+    """Return the address of a URI: relative if it is in the storage namespace of the repository.
+
+    Raises:
+        InvalidInput: It is outside, and users may not name it.
+    """
     namespace = repo.storage_namespace.rstrip("/") + "/"
     if uri.startswith(namespace):
         return uri.removeprefix(namespace), AddressType.RELATIVE
+    call.settings.check_address(uri)
     return uri, AddressType.FULL
 
 

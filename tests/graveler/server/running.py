@@ -6,6 +6,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -46,8 +48,14 @@ def running_server(
     version_2: bool = False,
     verify_tag: TagVerifier | None = None,
     max_connections: int | None = None,
+    local_files: tuple[str, ...] | None = None,
 ) -> Iterator[RunningServer]:
-    """Set up access control in an empty store, and serve it until the end of the context."""
+    """Set up access control in an empty store, and serve it until the end of the context.
+
+    By default, users may name all files beside a local root.
+    """
+    if local_files is None:
+        local_files = (str(Path(urlsplit(root).path).parent),) if root.startswith("file:") else ()
     tasks = TaskRunner()
     stores = open_stores(store, storage_options=storage_options)
     keys = SecretsKeys(SecretsKeys.new())
@@ -60,6 +68,7 @@ def running_server(
             s3_domains=(S3_DOMAIN,),
             s3_signature_v2=version_2,
             verify_tag=verify_tag,
+            local_files=local_files,
         )
         app = application_of(stores, options, tasks, limits)
         with running_application(app, options, max_connections) as url:
