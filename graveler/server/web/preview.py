@@ -90,14 +90,29 @@ def _table(content: ContentFile) -> Preview:
 def _rows(file: parquet.ParquetFile) -> Preview:
     schema = tuple((field.name, str(field.type)) for field in file.schema_arrow)
     about = f"rows: {file.metadata.num_rows:,}, row groups: {file.num_row_groups:,}"
-    names = [name for name, _ in schema[:COLUMNS]]
-    if not file.num_row_groups or file.metadata.row_group(0).total_byte_size > MAX_ROW_GROUP_BYTES:
+    names = _shown_columns(file)
+    if not names or not file.num_row_groups or file.metadata.row_group(0).total_byte_size > MAX_ROW_GROUP_BYTES:
         return Preview("table", about, schema=schema)
-    batch = next(file.iter_batches(ROWS, row_groups=[0], columns=names), None)
-    if batch is None:
-        return Preview("table", about, schema=schema)
-    cells = [[_cell(value) for value in column] for column in batch.columns]
-    return Preview("table", about, "", schema, tuple(batch.schema.names), tuple(zip(*cells, strict=True)))
+    columns, rows = tuple[str, ...](), list[tuple[str, ...]]()
+    for _, batch in zip(range(ROWS), file.iter_batches(1, row_groups=[0], columns=names), strict=False):
+        columns = tuple(batch.schema.names)
+        rows.append(tuple(_cell(column[0]) for column in batch.columns))
+    return Preview("table", about, "", schema, columns, tuple(rows))
+
+
+def _shown_columns(file: parquet.ParquetFile) -> list[str]:
+    """Return the names of the columns whose values are shown. They contain no lists.
+
+    A list of any length, whose elements are equal, takes a few bytes in the file. The reader takes a name that is the
+    beginning of a path for all columns with such paths.
+    """
+    leaves = [file.schema.column(number) for number in range(len(file.schema))]
+    lists = [leaf.path for leaf in leaves if leaf.max_repetition_level]
+    return [
+        name
+        for name in file.schema_arrow.names[:COLUMNS]
+        if not any(path == name or path.startswith(f"{name}.") for path in lists)
+    ]
 
 
 def _cell(value: pa.Scalar) -> str:
