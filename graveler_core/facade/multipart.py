@@ -20,9 +20,11 @@ from graveler_core.model.permission import Action
 class RepositoryUploads(Handle):
     """Uploads in parts to any branch of a repository."""
 
-    @operation("list multipart uploads", needs.all_paths(Action.LIST_OBJECTS))
+    @operation("list multipart uploads", needs.all_paths(*needs.SHOWN))
     def multipart_uploads(self) -> list[MultipartUpload]:
         """Return the uploads in parts that have not ended, ordered by branch and path.
+
+        Whoever knows the id of an upload can read its parts, so this needs the permission to read all paths.
 
         Returns:
             The uploads.
