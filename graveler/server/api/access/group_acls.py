@@ -30,14 +30,17 @@ def get_group_acl(call: Call) -> HttpResponse:
 
 
 def set_group_acl(call: Call) -> HttpResponse:
-    """Replace the preset policies of a group by those of a permission. Its other policies stay."""
+    """Replace the preset policies of a group by those of a permission. Its other policies stay.
+
+    A user who may only detach policies is refused before the group has lost one.
+    """
     wanted: GroupAcl = call.body
     iam, group = call.graveler.iam, call.path["group"]
     attached, policies = _attached(call), POLICIES[wanted.permission]
-    for policy in sorted(attached - policies):
-        iam.detach_policy(policy, group=group)
     for policy in sorted(policies - attached):
         iam.attach_policy(policy, group=group)
+    for policy in sorted(attached - policies):
+        iam.detach_policy(policy, group=group)
     return created()
 
 
