@@ -69,8 +69,8 @@ class Marks:
 
     def begin(self, stage: str, task: int) -> Path:
         """Mark an attempt; gives its mark."""
-        task = TaskContext.get()
-        number = 0 if task is None else task.attemptNumber()
+        context = TaskContext.get()
+        number = 0 if context is None else context.attemptNumber()
         path = self.directory / f"attempt.{stage}.{task}.{uuid.uuid4().hex}"
         draft = self.directory / f"draft-{path.name}"
         executor = _parent(os.getppid())
