@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import dagster as dg
 
-from dagster_graveler.io_managers.table_path import TablePath, escaped
+from dagster_graveler.io_managers.table_path import TablePath
+from dagster_graveler.partition_directories import escaped
 from dagster_graveler.publishing.written import BRANCH
 from dagster_graveler.resources.graveler_branch import GravelerBranch
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from dagster_graveler.io_managers.table_path import TablePath, escaped
+from dagster_graveler.io_managers.table_path import TablePath
+from dagster_graveler.partition_directories import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

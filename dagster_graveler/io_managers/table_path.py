@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
-from urllib.parse import quote
 
 import dagster as dg
+
+from dagster_graveler.partition_directories import directory
 
 PATH = "graveler/path"
 """Metadata of an asset or an input: path in the repository. Default: the parts of the asset key, joined with /."""
@@ -79,16 +80,6 @@ class TablePath:
         """The keys for error messages, shortened if there are many."""
         shown = ", ".join(repr(str(key)) for key in self.keys[:_SHOWN])
         return shown if len(self.keys) <= _SHOWN else f"{shown} and {len(self.keys) - _SHOWN} more"
-
-
-def directory(names: list[str], values: tuple[str, ...]) -> str:
-    """Return the directory of a partition below its table. Ends in a slash."""
-    return "".join(f"{escaped(name)}={escaped(value)}/" for name, value in zip(names, values, strict=True))
-
-
-def escaped(text: str) -> str:
-    """Return a text as part of a directory name: all but letters, digits and `-_.~` are escaped as in URLs."""
-    return quote(text, safe="-_.~")
 
 
 def output_path(context: dg.OutputContext) -> TablePath:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from dagster_graveler.io_managers.table_path import directory
+from dagster_graveler.partition_directories import directory
 
 if TYPE_CHECKING:
     from graveler_core.facade.snapshot import Snapshot
@@ -74,7 +74,7 @@ def replaced_prefixes(stored: Any, partition: str | None) -> list[str]:
     if not isinstance(stored, Mapping) or partition is None:
         return []
     names = [str(name) for name in stored["names"]]
-    values = tuple(partition.split(_KEY_SEPARATOR)) if len(names) > 1 else (partition,)
+    values = partition.split(_KEY_SEPARATOR) if len(names) > 1 else [partition]
     return [f"{stored['table']}/{directory(names, values)}"]
 
 

@@ -8,7 +8,7 @@ import dagster as dg
 import polars as pl
 
 from dagster_graveler.beta import beta_accepted
-from dagster_graveler.io_managers.table_path import directory
+from dagster_graveler.partition_directories import directory
 from dagster_graveler.publishing.evidence import BranchIdentity, gather
 from dagster_graveler.publishing.groups import GroupTable, TableGroup
 from dagster_graveler.runs import RANGE_END_TAG, RANGE_START_TAG
