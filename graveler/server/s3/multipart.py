@@ -83,13 +83,13 @@ def complete_upload(call: S3Call) -> Response:
         raise malformed("must name at least one part")
     if sorted({number for number, _ in wanted}) != [number for number, _ in wanted]:
         raise S3Refusal(400, "InvalidPartOrder", "the parts must be in ascending order, each once")
-    made = etag_of_parts([md5 for _, md5 in wanted])
+    expected = etag_of_parts([md5 for _, md5 in wanted])
     try:
-        etag = etag_of(_assemble(call, wanted, made, conditional=conditional))
+        etag = etag_of(_assemble(call, wanted, expected, conditional=conditional))
     except (NotFound, S3Refusal):
-        if made is None or not _is_completed(call, made):
+        if expected is None or not _is_completed(call, expected):
             raise
-        etag = made
+        etag = expected
     return xml_response(
         "CompleteMultipartUploadResult",
         [("Bucket", call.bucket), ("Key", call.key), ("ETag", f'"{etag}"')],
