@@ -132,7 +132,7 @@ def announced(
 
 
 def _ask(stores: Stores, repo: RepositoryRecord, change: HookedChange, fields: dict[str, object]) -> None:
-    """Call the hooks before a change, in order of their names. The first refusal ends the flow."""
+    """Call the hooks before a change: functions first, then webhooks by name. The first refusal ends the flow."""
     for hook in _hooks(stores, repo, change.event, change.name):
         run = _run(stores, repo, change, change.event, hook, fields)
         answer, attempts = answer_of(stores, hook, run.request)

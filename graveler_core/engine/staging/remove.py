@@ -1,4 +1,5 @@
-"""Removal of single paths: with a tombstone or, for a path that was never committed, by deletion of its staged record.
+"""Removal of single paths: with a tombstone or, for a path that is staged and not committed, by deletion of its staged
+record.
 
 1. Read the repository record and the staged records of the paths, bypassing the cache. The entries can be deleted if
    each path has a staged entry, there is no sealed layer, and the tree below (the compacted tree, otherwise the head)
