@@ -1,6 +1,7 @@
 """Writes of single entries. Source: seed 003, writer flow.
 
-1. Read the repository record and the branch record, from the cache if they are cached.
+1. Read the repository record and the branch record, from the cache if they are cached. If content is uploaded, read
+   them again after the upload, unless they are still cached.
 2. Set the record in the staging token. A crash after this step leaves a write that was not acknowledged and may be
    visible.
 3. Run the closing re-read of both records, bypassing the cache. If repository, branch and staging token are the same,
@@ -166,16 +167,16 @@ def set_records(
     Raises:
         PermissionDenied: The branch is protected from writes, or the repository is read-only. Nothing was set.
         NotFound: The repository or the branch does not exist. Nothing was set.
-        OutcomeUnknown: Some records may have been set, and it is unknown if they take effect. The cause is the error
-            that ended the call, for example `NotFound` if the repository was deleted in the meantime.
+        OutcomeUnknown: Some records may have been set, and it is unknown whether they take effect. The cause is the
+            error that ended the call, for example `NotFound` if the repository was deleted in the meantime.
     """
     maybe_written = False
 
     def attempt(registers: Registers) -> tuple[Registers, int]:
         nonlocal maybe_written
-        require_permitted(registers, BranchAction.WRITE)
+        registers, made = _in_time(stores, repo, branch, registers, records)
         partition = keys.staging(registers.branch.staging_token)
-        rows = [(partition, keys.staged(path), record) for path, record in records(registers)]
+        rows = [(partition, keys.staged(path), record) for path, record in made]
         try:
             set_many(stores.kv, rows)
         except (SlowDown, Unavailable):
@@ -196,6 +197,27 @@ def set_records(
             raise
         raise OutcomeUnknown(possible_outcome(repo, branch, e), repository=repo, branch=branch) from e
     counting.count(stores, used, written, tombstones)
+
+
+def _in_time(
+    stores: Stores,
+    repo: RepositoryId,
+    branch: BranchId,
+    registers: Registers,
+    records: Callable[[Registers], Sequence[tuple[bytes, bytes]]],
+) -> tuple[Registers, Sequence[tuple[bytes, bytes]]]:
+    """Return the records to set, and registers that are not too old to set them.
+
+    The records may take hours, if they upload content. Then the staging token of the given registers may be emptied and
+    forgotten, and nothing would ever remove a row from it.
+    """
+    while True:
+        require_permitted(registers, BranchAction.WRITE)
+        made = records(registers)
+        current = stores.registers.get(repo, branch) or fresh(stores, repo, branch)
+        if same_token(registers, current):
+            return registers, made
+        registers = current
 
 
 def possible_outcome(repo: RepositoryId, branch: BranchId, failure: GravelerError) -> str:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
 from graveler_core.engine.staging.remove import remove
 from graveler_core.errors import InvalidInput, NotFound, OutcomeUnknown, Unavailable
 from graveler_core.facade.branch import Branch
+from graveler_core.facade.graveler import Graveler
 from graveler_core.model.ids import BranchId, RepositoryId
+from graveler_core.records import layout as keys
+from graveler_core.stores.registers import LATE, RegisterCache
 from graveler_core.testing.plain_store import PlainStore
 from tests.unit.engine.interposed import Interposed, unavailable
 from tests.unit.engine.world import World, entry
@@ -206,3 +210,28 @@ def test_contents_are_staged_together_or_not_at_all(world: World, kv: Interposed
     with pytest.raises(InvalidInput, match="path ''"):
         main.put_many({"a": b"one"}, remove=[""])
     assert seen(world.branch()) == set()
+
+
+def test_a_long_upload_leaves_nothing_in_a_token_that_is_forgotten(world: World) -> None:
+    """The commit drops the token while the content is uploaded, and the cleaner forgets it."""
+    slow = Graveler(replace(world.stores(), registers=RegisterCache(now=world.clock.monotonic)))
+    mine = slow.repository("repo").branch("main")
+    mine.put("a", b"content")
+    token = mine.record().staging_token
+
+    def content() -> Iterator[bytes]:
+        yield b"begun"
+        world.branch().commit("a")
+        world.clock.sleep(2 * LATE.total_seconds())
+        world.graveler().clean()
+        assert not rows(world, token)
+        yield b" and ended"
+
+    mine.put("b", content())
+    assert not rows(world, token)
+    assert world.branch().read("b") == b"begun and ended"
+    assert [item.path for item in world.branch().uncommitted()] == ["b"]
+
+
+def rows(world: World, token: str) -> list[bytes]:
+    return [row.key for row in world.kv.scan(keys.staging(token))]
