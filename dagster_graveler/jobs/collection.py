@@ -55,8 +55,8 @@ def make_collection_job(  # noqa: PLR0913 - the options of a schedule, all of th
 
 
 def make_collection_schedule(job: dg.JobDefinition, cron: str = "30 3 * * *") -> dg.ScheduleDefinition:
-    """Return a schedule that runs a collection every day. It is on. The configuration of the job decides if content is
-    deleted.
+    """Return a schedule that runs a collection every day. It is on. The configuration of the job decides whether
+    content is deleted.
 
     Args:
         job: Result of `make_collection_job`.

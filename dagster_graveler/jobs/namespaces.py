@@ -37,7 +37,7 @@ def make_namespaces_job(
 
 
 def make_namespaces_schedule(job: dg.JobDefinition, cron: str = "0 4 * * *") -> dg.ScheduleDefinition:
-    """Return a schedule that runs the job every day. It is on. The configuration of the job decides if content is
+    """Return a schedule that runs the job every day. It is on. The configuration of the job decides whether content is
     deleted.
 
     Args:

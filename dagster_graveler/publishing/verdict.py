@@ -1,4 +1,5 @@
-"""Verdict: the decision if the commit of a branch may be published, based on the evidence in Dagster's event log."""
+"""Verdict: the decision whether the commit of a branch may be published, based on the evidence in Dagster's event log.
+"""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class GravelerTransaction(Transaction):
         super().start()
 
     def change(self, at: FsPath, entry: Entry | None) -> None:
-        """Note the new entry of a path, or `None` for its removal. A later change of a path replaces an earlier one.
+        """Record the new entry of a path, or `None` for its removal. A later change of a path replaces an earlier one.
 
         Raises:
             ValueError: The path is on another branch than the earlier changes.

@@ -79,13 +79,14 @@ class Writes(RefFileSystem):
             copied.append((source, target))
 
     def mv(self, path1: Any, path2: Any, recursive: bool = False, maxdepth: int | None = None, **options: Any) -> None:
-        """Move files, or with `recursive` directories with everything below, also the entries that mark directories.
+        """Move files. With `recursive`, also move directories with all files below them, and the entries that mark
+        directories.
 
         Exactly the files that were copied are removed. A file that is moved to its own path stays.
 
         Raises:
             FileNotFoundError: There is neither a file nor a directory at a path.
-            IsADirectoryError: A path is a directory, without `recursive`; or a repository.
+            IsADirectoryError: A path names a directory and `recursive` is false, or a path names a repository.
             PermissionError: A path is not on a branch.
         """
         path1, path2 = (fspath(each) if isinstance(each, PathLike) else each for each in (path1, path2))

@@ -1,4 +1,4 @@
-"""Identity of an entry: the hash that decides if two entries are equal in diff, merge and `NoChanges`.
+"""Identity of an entry: the hash that decides whether two entries are equal in diff, merge and `NoChanges`.
 
 The hash covers address type, size, checksum, content type, metadata, data, payload and content id. It covers the
 address only if there is no checksum (null or empty), so the same content at another location is the same entry. It does

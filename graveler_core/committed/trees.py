@@ -24,7 +24,7 @@ from graveler_core.segments.sorted_keys import KEY, SortedKeys
 RANGE_TAG = b"range"
 ALL = tuple(ENTRY_SCHEMA.names)
 DECISIVE = (KEY, IDENTITY)
-"""Columns that decide if entries are equal."""
+"""Columns that decide whether entries are equal."""
 _NODE_ROW_BYTES = 400
 """Memory of a decoded row without its keys, in bytes."""
 PART_ROWS = 4_096

@@ -94,7 +94,7 @@ def branch_scope(repository: RepositoryId, branch: BranchId) -> Scope:
 def ref_scope(stores: Stores, repository: RepositoryId, ref: str) -> Scope:
     """Return the scope of a ref expression. Does not reveal whether the ref exists.
 
-    A lookup decides if the ref names a branch, because a tag may have a name that policies expect of branches.
+    A lookup decides whether the ref names a branch, because a tag may have a name that policies expect of branches.
 
     Raises:
         InvalidInput: the expression is not valid.

@@ -1,7 +1,7 @@
 """Common operations on users, groups and policies.
 
-The record of an entity is the one register that decides if the entity exists. All other records refer to the entity by
-name and uid.
+The record of an entity is the one register that decides whether the entity exists. All other records refer to the
+entity by name and uid.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ matched at its first occurrence, in an atomic group. A later occurrence would le
 one is always right. This greedy algorithm takes at most `len(pattern) * len(text)` steps.
 
 All texts with a given prefix are matched by the set of pattern positions that are possible after the prefix (Thompson,
-1968). Each character is one step on an integer whose bits are the positions. The set then tells if any continuation
-matches, or every continuation.
+1968). Each character is one step on an integer whose bits are the positions. The set then tells whether any
+continuation matches, or every continuation.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ class Store(ABC):
 
     * Order: the keys of a partition are ordered as unsigned bytes. Partitions have no order and cannot be listed.
     * Atomicity: `get`, `set`, `set_if`, `delete` and `delete_if` are atomic and linearizable. A write is durable when
-      the method returns. The documentation of the other methods says if they are atomic.
+      the method returns. The documentation of the other methods says whether they are atomic.
     * Limits (`graveler_core.kv.limits`) apply to every method. A larger size raises `LimitExceeded`, and an empty
       partition or key raises `InvalidInput`. Empty values are valid.
     * Errors of all methods: `SlowDown` (nothing changed, repeat later), `Unavailable` (the store cannot be reached or

@@ -85,7 +85,7 @@ class Uploads:
 
         Raises:
             Conflict: An upload was given up, by a sweep or by the job (`Discarded`).
-            OutcomeUnknown: It is unknown if an upload was announced. No entry may refer to its objects.
+            OutcomeUnknown: It is unknown whether an upload was announced. No entry may refer to its objects.
         """
         wanted, named = list(ids), dict[str, Held[Upload]]()
         found = access.read_many(self.kv, [keys.uploads(self.repository).at(id) for id in wanted])

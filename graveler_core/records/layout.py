@@ -106,7 +106,7 @@ COUNTS = Folder(STATS, b"", StagedCounts)
 
 
 def repository(repo: RepositoryId) -> Location[RepositoryRecord]:
-    """Return the key of the register that decides if a repository exists, and which one has the name."""
+    """Return the key of the register that decides whether a repository exists, and which one has the name."""
     return REPOSITORIES.at(repo)
 
 

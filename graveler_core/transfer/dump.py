@@ -18,8 +18,8 @@ may be found without its parents. No branch or tag of step 1 leads to it, so it 
 first seen in step 3. A layout is written together with its header, so step 3 finds it. It may be replaced before or
 after that, by one of equal content. The files and runs to which it refers stay: a replacement records what the replaced
 layout referred to, and a sweep counts that as referenced for the grace period, which is at least a day. A dump that
-takes less time therefore finds every run. If a run is missing nevertheless, the dump fails, and its error tells if a
-repetition can succeed.
+takes less time therefore finds every run. If a run is missing nevertheless, the dump fails, and its error tells whether
+a repetition can succeed.
 
 The same is true for the files to which layouts refer (nodes, ranges and large runs), which are not in the dump. They
 stay for the grace period after the dump, and longer if the layouts are not replaced and swept. To keep a dump longer,

@@ -150,7 +150,7 @@ def _prepare(stores: Stores, registers: Registers, layers: tuple[Layer, ...], dr
 
 
 def _successor(stores: Stores, branch: BranchId, view: BranchView) -> Successor:
-    """Build the index of the commit: everything that the view shows, on its head."""
+    """Build the index of the commit: the head of the view with all changes that the view shows."""
     if view.compacted is not None:
         return settle_on_head(stores, view, compact_view(stores, branch, view))
     few = few_rows(view.stack, view.indexes.sizes.small_elements)

@@ -15,16 +15,17 @@ Two rules handle a swap whose response was lost.
 
 * Other commits may follow the commit before its flow reads the branch again. The head alone therefore does not show
   whether the commit was made, but the chain of first parents does. A commit on the chain was made. If the chain
-  reaches the base of the attempt without the commit, and there was no reset since, the commit has not been made so
-  far, and the next attempt swaps from a record that decides the outcome. In all other cases the outcome is unknown,
-  and the error names the commit.
+  reaches the base of the attempt without the commit, and there was no reset since, the commit has not been made so far.
+  The flow makes another attempt, which is safe by the next rule. In all other cases the outcome is unknown, and the
+  error names the commit.
 * The request of a swap without a response may still arrive. It is a compare-and-swap on the record from which the
   next attempt swaps, so at most one of the two succeeds. The attempt that fails must recognize the commit of the
   other as its own (step 2).
 
-Only a commit that was first written less than `RETRIED_WITHIN` ago is made a head, or told to hooks. A commit that was
-written earlier, and whose swap has failed, may be removed by a collection (`gc.unreached`). Before hooks are told a
-merge commit, and after it was written, its source is checked again, because the merge may have taken long.
+A flow makes a commit the head, or calls hooks for it, only if the flow first wrote the commit less than
+`RETRIED_WITHIN` ago. An older commit whose swap has failed may be removed by a collection (`gc.unreached`). If there
+are hooks, a merge checks its source again after it has written the merge commit and before it calls the hooks, because
+the merge may have taken long.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from graveler_core.engine.committing.draft import Draft, begin_operation, begun_operation
-from graveler_core.engine.compacting.index_maintenance import tend
+from graveler_core.engine.compacting.index_maintenance import start_maintenance
 from graveler_core.engine.protocol import hooks
 from graveler_core.engine.protocol.hooks import HookedChange, ToldCommits
 from graveler_core.engine.protocol.registers import fresh, same_content
@@ -111,7 +112,7 @@ class TriedCommits:
     """Commits that one call tried to make the head of a branch."""
 
     ids: dict[CommitId, datetime] = field(default_factory=dict)
-    """Commits, each with a time before it was first written."""
+    """Ids of the commits. The value is a time before the commit was first written."""
     bases: list[CommitId] = field(default_factory=list)
     """Heads on which the call has built, or is about to build."""
     event: HookEvent = HookEvent.PRE_COMMIT
@@ -208,7 +209,7 @@ def advance(stores: Stores, registers: Registers, record: BranchRecord, head: Ne
         raise _unknown(commit) from lost
     stores.registers.replace(registers.repository.id, base.id, held)
     with suppress(GravelerError):  # the swap is done, and another commit can start the maintenance as well
-        tend(stores, registers.repository, base.id, commit_of(stores, registers.repository, commit))
+        start_maintenance(stores, registers.repository, base.id, commit_of(stores, registers.repository, commit))
     return True
 
 

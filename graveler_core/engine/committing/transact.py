@@ -1,10 +1,11 @@
 """Transact: check operations against the head and commit them in one step, without staging. Source: seed 002.
 
 1. Read the records, bypassing the cache. If the caller states a basis, the branch must still have it
-   (`engine.committing.basis`). An operation on a staged path is refused. A path is staged if a layer above the newest
-   restoration that covers the path has a record of the path or a prefix removal that covers it, or if the compacted
-   tree differs from the head at the path. The lookup of staged paths also reads the repository record again, because
-   the content of an entry may have been erased (`engine.staging.kept_content`).
+   (`engine.committing.basis`). An operation on a staged path is refused. Only layers newer than the newest prefix
+   restoration of a path count. The path is staged if one of them has a record of the path or is a prefix removal that
+   covers it. Without such a restoration, the path is also staged if the compacted tree differs from the head at the
+   path. The lookup of staged paths also reads the repository record again, because the content of an entry may have
+   been erased (`engine.staging.kept_content`).
 2. Look up the paths in the index of the head. If there are conflicts, the call fails and reports all of them.
 3. Apply the operations to the head and, if there is one, to the compacted tree. Otherwise the next commit would
    revert them. Blobs are written. Nothing refers to them until the swap. A crash leaves only garbage.
@@ -64,7 +65,7 @@ class Transaction:
     basis: Basis | None = None
     """State that the branch must still have."""
     removed: bool = False
-    """Also accept paths whose staged change is a removal. For operations that remove."""
+    """Also accept paths whose staged change is a removal. Used by operations that remove."""
 
     def __post_init__(self) -> None:
         if self.basis is not None and not isinstance(self.basis, Basis):
@@ -97,7 +98,9 @@ def transact(
             of them. Or the branch no longer has the basis of the transaction (`LostRace`).
         DirtyBranch: Some of the paths are staged on the branch. `details["paths"]` names them.
         NoChanges: The operations change nothing.
-        PermissionDenied: The branch is protected from commits, or the repository is read-only.
+        PermissionDenied: The branch is protected from commits, the repository is read-only, or a hook has refused the
+            commit (`HookRefused`).
+        NotFound, OutcomeUnknown, SlowDown: As for `move_head`.
         InvalidInput: A path or a content id occurs twice, or an entry is invalid.
     """
     prepare = partial(_prepare, stores, _call(stores, transaction), draft)

@@ -40,7 +40,7 @@ each try.
 """
 
 
-def tend(stores: Stores, repo: RepositoryRecord, branch: BranchId, head: StoredCommit) -> None:
+def start_maintenance(stores: Stores, repo: RepositoryRecord, branch: BranchId, head: StoredCommit) -> None:
     """Start index maintenance of a new head in the background, if it is due and this process is not running it
     already.
     """

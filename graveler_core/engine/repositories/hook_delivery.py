@@ -161,7 +161,7 @@ def _still_pending(run: HookRun, now: datetime) -> InvalidInput:
     if run.due is not None and run.due > now:
         why = f"until {run.due:%Y-%m-%d %H:%M:%S} UTC, another process may change it, or call its webhook"
     else:
-        why = "`graveler hook deliver` (deliver_hooks) finds out if its change has happened, and then calls its webhook"
+        why = "`graveler hook deliver` (deliver_hooks) finds out whether its change happened, and calls its webhook"
     return InvalidInput(f"run {run.request.run_id!r}: is pending; {why}", state=str(run.state), due=run.due)
 
 

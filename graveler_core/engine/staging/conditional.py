@@ -68,7 +68,7 @@ def stage_if(  # noqa: PLR0913, PLR0917 - the branch, the entry, and the conditi
     Raises:
         PredicateFailed: The path has another entry, or none. Nothing was set.
         SlowDown: Other writes of the path have changed its row in every attempt (`RetriesExhausted`). Nothing was set.
-        OutcomeUnknown: The row may have been set, and it is unknown if it takes effect.
+        OutcomeUnknown: The row may have been set, and it is unknown whether it takes effect.
     """
     made = normalise_record(path, entry)
     return _set(stores, repo, branch, path, expected, lambda registers: made)

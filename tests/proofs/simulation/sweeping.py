@@ -15,7 +15,7 @@ from graveler_core.committed.index.fold import fold
 from graveler_core.committed.index.successor import small_successor
 from graveler_core.engine.committing.commit import commit
 from graveler_core.engine.committing.draft import Draft
-from graveler_core.engine.compacting.index_maintenance import _foldable, tend
+from graveler_core.engine.compacting.index_maintenance import _foldable, start_maintenance
 from graveler_core.engine.staging import write
 from graveler_core.gc.fsck import fsck
 from graveler_core.gc.sweep import SweepPlan, Swept, sweep
@@ -47,7 +47,7 @@ def fold_head(cast: Cast, stores: Stores, name: str) -> None:
         repo = get_repository(stores.kv, stores.clock, stores.ids, REPO)
         head = get_branch(stores.kv, repo, WORK).value.commit_id
         at_once = replace(stores, background=AtOnce())
-        tend(at_once, repo, WORK, read_commit(stores.kv, stores.commits, repo, head))
+        start_maintenance(at_once, repo, WORK, read_commit(stores.kv, stores.commits, repo, head))
 
 
 def leftover(world: World, history: History) -> None:

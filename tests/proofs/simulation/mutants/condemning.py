@@ -132,21 +132,21 @@ def only_heads_are_read() -> Iterator[None]:
 
 @mutant(seed=38, breaks="8", theme=collecting.THEME)
 def single_writes_ask_no_collection() -> Iterator[None]:
-    """A write of a single entry does not check if its content is condemned."""
+    """A write of a single entry does not check whether its content is condemned."""
     with instead((write, "require_kept", lambda *_, **__: None)):
         yield
 
 
 @mutant(seed=39, breaks="8", theme=collecting.THEME)
 def bulk_writes_ask_no_collection() -> Iterator[None]:
-    """A bulk write does not check if the content of its rows is condemned."""
+    """A bulk write does not check whether the content of its rows is condemned."""
     with instead((bulk, "require_kept_rows", lambda *_, **__: None)):
         yield
 
 
 @mutant(seed=0, breaks="8", theme=collecting.RACES)
 def transactions_ask_no_collection() -> Iterator[None]:
-    """A transaction does not check if the content of its entries is condemned."""
+    """A transaction does not check whether the content of its entries is condemned."""
     with instead((transact, "require_kept", lambda *_, **__: None)):
         yield
 

@@ -19,7 +19,7 @@ ERASED = "all erased content is deleted, and no other content"
 
 @mutant(seed=74, breaks=ERASED, theme=collecting.ERASURES)
 def writers_do_not_ask_for_erasures() -> Iterator[None]:
-    """A write does not check if its content is erased."""
+    """A write does not check whether its content is erased."""
     with instead((kept_content, "_require_not_erased", lambda *_: None)):
         yield
 
@@ -71,7 +71,7 @@ def withdrawn_erasures_delete() -> Iterator[None]:
 
 @mutant(seed=17, breaks=ERASED, theme=collecting.ERASED_PUTS)
 def repeated_puts_do_not_check_their_address() -> Iterator[None]:
-    """A put that is evaluated again does not check if its content was erased meanwhile."""
+    """A put that is evaluated again does not check whether its content was erased meanwhile."""
     real = write.require_kept
 
     def require_kept(stores: Any, repo: Any, entries: Any, *, swaps: bool) -> None:

@@ -33,7 +33,7 @@ def receiver() -> Receiver:
 
 @pytest.mark.parametrize("changes", [False, True])
 def test_a_pending_run_is_not_repeated(receiver: Receiver, changes: bool) -> None:
-    """Only a delivery can tell if its change has happened."""
+    """Only a delivery can tell whether its change has happened."""
     world, repo = opened(receiver)
     hook(repo, POST)
     dying(world, commit, changes=changes)
