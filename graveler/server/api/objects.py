@@ -128,12 +128,15 @@ def delete_object(call: Call) -> HttpResponse:
 
 
 def delete_objects(call: Call) -> HttpResponse:
-    """Remove many paths: all of them, or those that the user may remove. The answer lists the others."""
+    """Remove many paths: all of them, or those that the user may remove. The answer lists the others.
+
+    The removals are single records. A removal as one layer would use up the layers that a branch may have.
+    """
     wanted: PathList = call.body
     branch = call.graveler.repository(call.repository).branch(call.branch)
     failed = []
     try:
-        branch.remove_many(wanted.paths)
+        branch.put_many({}, remove=wanted.paths)
     except GravelerError as error:
         if error.kind not in (Kind.AccessDenied, Kind.BranchProtected, Kind.RepositoryReadOnly, Kind.InvalidPath):
             raise

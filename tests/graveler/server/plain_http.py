@@ -6,12 +6,28 @@ import base64
 import urllib.request
 from collections.abc import Mapping
 from urllib.error import HTTPError
+from uuid import uuid4
 
+from graveler_core.model.iam import NewCredential
 from tests.graveler.server.conftest import Place
 
 
 def basic(id: str, secret: str) -> str:
     return "Basic " + base64.b64encode(f"{id}:{secret}".encode()).decode()
+
+
+def user_who_may(place: Place, *actions: str) -> NewCredential:
+    """Create a user with a policy that allows actions on everything. Return an access key that can sign requests."""
+    iam, name = place.server.graveler.iam, f"user-{uuid4().hex[:8]}"
+    iam.create_user(name)
+    iam.create_policy(name, [{"effect": "allow", "actions": list(actions), "resources": ["*"]}])
+    iam.attach_policy(name, user=name)
+    return iam.create_credential(name, secrets_keys=place.server.secrets_keys)
+
+
+def header_of(made: NewCredential) -> dict[str, str]:
+    """Return the header with an access key and its secret."""
+    return {"Authorization": basic(str(made.access_key_id), made.secret.get_secret_value())}
 
 
 class Http:
@@ -20,7 +36,7 @@ class Http:
     def __init__(self, place: Place, timeout: float | None = None) -> None:
         self.timeout = timeout
         self.url = place.server.url
-        self.credentials = basic(str(place.server.admin.access_key_id), place.server.admin.secret.get_secret_value())
+        self.credentials = header_of(place.server.admin)["Authorization"]
 
     def send(
         self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None

@@ -13,8 +13,9 @@ import pytest
 
 from graveler.server.api.access.group_acls import POLICIES
 from graveler_core.iam.setup import PRESET_GROUPS
+from graveler_core.model.layers import MAX_LAYERS
 from tests.graveler.server.conftest import Place
-from tests.graveler.server.plain_http import Http
+from tests.graveler.server.plain_http import Http, header_of, user_who_may
 
 _MESSAGE = {"message": "m"}
 pytestmark = pytest.mark.parametrize("place", ["sqlite"], indirect=True)
@@ -208,3 +209,31 @@ def test_sample_data_are_a_commit(place: Place, http: Http) -> None:
 
 def test_the_report_of_usage_is_empty(http: Http) -> None:
     assert sent(http, "GET", "/usage-report/summary") == {"installation_id": "graveler", "reports": []}
+
+
+def test_removals_use_up_no_layers(place: Place, http: Http) -> None:
+    name = place.repository()
+    main = place.server.graveler.repository(name).branch("main")
+    main.put_many({"a": b"1", "b": b"2"})
+    main.commit("a and b")
+    delete = f"/repositories/{name}/branches/main/objects/delete"
+    for number in range(MAX_LAYERS + 1):
+        main.put(f"new/{number}", b"n")
+        assert sent(http, "POST", delete, {"paths": ["a", f"new/{number}", "none"]}) == {"errors": []}
+    assert [change.path for change in main.uncommitted()] == ["a"]
+    assert main.record().sealed_tokens == ()
+    assert sent(http, "POST", delete, {"paths": []}) == {"errors": []}
+
+
+def test_a_removal_of_many_paths_needs_only_permission_to_delete(place: Place, http: Http) -> None:
+    name = place.repository()
+    main = place.server.graveler.repository(name).branch("main")
+    main.put_many({"a": b"1", "b": b"2"})
+    opening = ("fs:ReadRepository", "fs:ReadBranch")
+    delete, body = f"/repositories/{name}/branches/main/objects/delete", b'{"paths": ["a", "a", "b/../c"]}'
+    writer = header_of(user_who_may(place, *opening, "fs:WriteObject"))
+    found, said, _ = http.send("POST", delete, b'{"paths": ["a"]}', writer)
+    assert (found, [each["status_code"] for each in json.loads(said)["errors"]]) == (200, [401])
+    deleter = header_of(user_who_may(place, *opening, "fs:DeleteObject"))
+    found, said, _ = http.send("POST", delete, body, deleter)
+    assert (found, [entry.path for entry in main.list()]) == (200, ["b"]), said
