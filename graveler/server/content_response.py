@@ -1,8 +1,9 @@
 """Answers with the content of an entry: whole, or one range of it, streamed in bounded memory.
 
-Small content is read before the answer begins, so that damaged content is answered with an error. If larger content is
-sent whole, its last chunk is sent only after the checksum was compared. A client of damaged content therefore receives
-less than the announced length, and knows that the transfer has failed.
+Small content is read before the answer begins, so that damaged content is answered with an error. The first chunk of
+larger content is read before the answer begins too, so that content that cannot be read is answered with an error. If
+larger content is sent whole, its last chunk is sent only after the checksum was compared. A client of damaged content
+therefore receives less than the announced length, and knows that the transfer has failed.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from email.utils import format_datetime
+from itertools import chain
 from typing import Final
 
 from starlette.responses import Response
@@ -83,7 +85,7 @@ def body_response(
         verify: Compare whole content with its checksum.
 
     Raises:
-        GravelerError: The content is small, and cannot be read or is damaged.
+        GravelerError: The content cannot be read, or is small and damaged.
     """
     first, last = part or (0, content.size - 1)
     length, status = last + 1 - first, 200 if part is None else 206
@@ -97,7 +99,8 @@ def body_response(
     )
     if length <= SMALL_BYTES:
         return Response(b"".join(chunks), status, headers)
-    return ContentStream(_last_after_end(chunks), status, headers)
+    beginning = next(chunks, b"")
+    return ContentStream(_last_after_end(chain((beginning,), chunks)), status, headers)
 
 
 def etag(entry: Entry) -> str:

@@ -42,6 +42,13 @@ def put_damaged(branch: Branch, path: str, size: int) -> None:
     blobs.create(entry.address, b"a" * (size - 1) + b"b")
 
 
+def put_without_object(branch: Branch, path: str, size: int) -> None:
+    """Put content, and delete its object."""
+    entry = branch.put(path, b"a" * size)
+    assert entry.address is not None
+    branch._stores.blobs.at(branch._record.storage_namespace).delete(entry.address)
+
+
 class Place:
     """A running server, and storage namespaces for its repositories."""
 

@@ -26,7 +26,7 @@ from graveler_core.errors import GravelerError, InvalidInput, Kind, PermissionDe
 from graveler_core.model.credentials import Credentials
 from graveler_core.model.entry import Entry
 from graveler_core.wiring.opening import open_stores
-from tests.graveler.server.conftest import Place, put_damaged
+from tests.graveler.server.conftest import Place, put_damaged, put_without_object
 from tests.graveler.server.plain_http import Http, basic
 
 _STATEMENT = {"effect": "allow", "action": ["fs:ReadObject"], "resource": "*"}
@@ -297,6 +297,17 @@ def test_damaged_content_is_an_error_or_ends_before_its_announced_length(place: 
     with pytest.raises(IncompleteRead):
         response.read()
     connection.close()
+
+
+@pytest.mark.parametrize("size", [SMALL_BYTES, SMALL_BYTES + 1, 20 << 20])
+def test_content_that_cannot_be_read_is_an_error_from_the_beginning(place: Place, http: Http, size: int) -> None:
+    name = place.repository()
+    put_without_object(place.server.graveler.repository(name).branch("main"), "a", size)
+    for headers in ({}, {"Range": "bytes=0-"}, {"Range": f"bytes=1-{size - 1}"}):
+        status, body, found = http.send("GET", f"/repositories/{name}/refs/main/objects?path=a", headers=headers)
+        assert (status, "message" in json.loads(body)) == (410, True)
+        assert int(found["content-length"]) == len(body)
+        assert "content-range" not in found
 
 
 def test_a_write_to_a_protected_branch_is_refused_before_its_body_is_sent(place: Place, http: Http) -> None:

@@ -29,7 +29,7 @@ from graveler.server.content_response import SMALL_BYTES
 from graveler.server.kept_md5 import ETAG_KEY
 from graveler_core.errors import NotFound
 from graveler_core.facade.repository import Repository
-from tests.graveler.server.conftest import Place, put_damaged
+from tests.graveler.server.conftest import Place, put_damaged, put_without_object
 from tests.graveler.server.running import S3_DOMAIN
 from tests.graveler.server.s3.clients import BotoClients, boto_clients
 
@@ -183,6 +183,15 @@ def test_damaged_content_is_found(boto: BotoClients, client: Any, bucket: str, r
         client.get_object(**names)["Body"].read()
     with pytest.raises((IncompleteReadError, ResponseStreamingError)):
         boto.open(response_checksum_validation="when_required").get_object(**names)["Body"].read()
+
+
+@pytest.mark.parametrize("options", [{}, {"Range": "bytes=0-"}])
+def test_content_that_cannot_be_read_is_an_error_from_the_beginning(
+    client: Any, bucket: str, repo: Repository, options: dict[str, str]
+) -> None:
+    put_without_object(repo.branch("main"), "large", SMALL_BYTES + 1)
+    found = refused(lambda: client.get_object(Bucket=bucket, Key="main/large", **options))
+    assert found == ("NoSuchVersion", 404)
 
 
 def test_a_write_to_a_protected_branch_is_refused_before_its_body_is_sent(
