@@ -20,7 +20,7 @@ from graveler.server.opening import read_at
 from graveler.server.s3.buckets import read_token, token_of
 from graveler.server.s3.call import S3Call, xml_response
 from graveler.server.s3.object_metadata import etag_of, modified, time_of_document
-from graveler.server.s3.refusals import invalid_argument
+from graveler.server.s3.refusals import NO_REFS, invalid_argument
 from graveler.server.s3.request import S3Request
 from graveler.server.s3.xml import Content
 from graveler_core.errors import InvalidInput, Kind, NotFound, PermissionDenied
@@ -143,7 +143,7 @@ def _page(call: S3Call, query: ListingQuery) -> ListedPage:
             raise
         return ListedPage([], False)  # a ref that does not exist has no keys
     except InvalidInput as e:
-        if e.kind in (Kind.InvalidRef, Kind.AmbiguousRef, Kind.InvalidName):
+        if e.kind in NO_REFS:
             return ListedPage([], False)
         raise
 

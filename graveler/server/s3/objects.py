@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -31,7 +31,7 @@ from graveler.server.s3.object_metadata import (
     time_of_document,
 )
 from graveler.server.s3.object_metadata import modified as modification_time
-from graveler.server.s3.refusals import S3Refusal, invalid_argument, not_implemented
+from graveler.server.s3.refusals import NO_REFS, S3Refusal, invalid_argument, not_implemented
 from graveler.server.s3.request import MAX_PART_NUMBER, S3Request
 from graveler.server.s3.sha256_header import sha256_header
 from graveler_core.errors import InvalidInput, Kind, NotFound, PredicateFailed
@@ -62,7 +62,8 @@ def get_object(call: S3Call) -> Response:
 def head_object(call: S3Call) -> Response:
     """Answer with the headers of `get_object`."""
     if call.key.endswith("/") and not call.path:  # clients look for a directory here
-        _ = call.repository.at(call.ref)
+        with _existing_ref():
+            _ = call.repository.at(call.ref)
         return empty_response(headers={"content-type": "application/x-directory", "content-length": "0"})
     return _read(call, with_body=False)
 
@@ -166,11 +167,23 @@ def source_of(call: S3Call) -> ContentFile:
     """Open the source of a copy."""
     bucket, ref, path = _source(call)
     try:
-        return repository_of(call.graveler, bucket).at(ref).open(path)
+        with _existing_ref():
+            return repository_of(call.graveler, bucket).at(ref).open(path)
     except NotFound as e:
         if e.kind in (Kind.RepositoryNotFound, Kind.RepositoryDeleting):
             raise
         raise S3Refusal(404, "NoSuchKey", f"the source {ref}/{path} does not exist in bucket {bucket!r}") from e
+
+
+@contextmanager
+def _existing_ref() -> Iterator[None]:
+    """Answer that a key does not exist if its ref cannot exist. A client asks for such a key to learn if it exists."""
+    try:
+        yield
+    except InvalidInput as e:
+        if e.kind not in NO_REFS:
+            raise
+        raise S3Refusal(404, "NoSuchKey", e.message) from e
 
 
 def source_bucket(call: S3Call) -> str:
@@ -202,7 +215,8 @@ def _read(call: S3Call, *, with_body: bool) -> Response:
         with suppress(InvalidInput):  # the store does not sign URLs
             url = call.repository.at(call.ref).presign(call.path, PRESIGNED_SECONDS)
             return Response(status_code=307, headers={"location": url})
-    content = call.read(lambda _, ref: ref.open(call.path))
+    with _existing_ref():
+        content = call.read(lambda _, ref: ref.open(call.path))
     failed = failed_read(request, content.entry)
     headers = headers_of(content.entry)
     if failed == 412:

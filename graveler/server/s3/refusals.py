@@ -20,6 +20,9 @@ from graveler_core.errors import (
     Unavailable,
 )
 
+NO_REFS: Final = (Kind.InvalidRef, Kind.AmbiguousRef, Kind.InvalidName)
+"""Kinds of errors about a text that names no ref. There are no keys below such a text."""
+
 
 class S3Refusal(Exception):
     """A request that the gateway refuses, as an error of S3."""

@@ -194,3 +194,14 @@ def test_uploads_are_listed_with_a_delimiter(client: Any, repo: Repository) -> N
             for each in (*page.get("Uploads", ()), *page.get("CommonPrefixes", ()))
         ]
         assert sorted(found) == ["main/a%20%C3%A9", "main/d/", "main/e"]
+
+
+@pytest.mark.parametrize("ref", [".hidden", "my%20dir", "main%40x", "main%0A", "a..b", ""])
+def test_nothing_exists_below_a_ref_that_cannot_exist(place: Place, repo: Repository, ref: str) -> None:
+    for key in (f"{ref}/x", f"{ref}/"):
+        path = f"/{repo.id}/{key}"
+        assert sent(place, "HEAD", path)[0] == 404, key
+        status, said, _ = sent(place, "GET", path)
+        assert (status, b"<Code>NoSuchKey</Code>" in said) == (404, True), said
+    status, said, _ = sent(place, "PUT", f"/{repo.id}/main/a", x_amz_copy_source=f"{repo.id}/{ref or ' '}/x")
+    assert (status, b"<Code>NoSuchKey</Code>" in said) == (404, True), said
