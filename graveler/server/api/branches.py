@@ -6,6 +6,7 @@ from starlette.responses import Response as HttpResponse
 
 from graveler.server.api.call import Call, answer, no_content, plain
 from graveler.server.api.commits import commit_record
+from graveler.server.api.errors import refusal
 from graveler.server.api.records import ApiRef, BranchCreation, CherryPickCreation, ResetCreation, RevertCreation
 from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.facade.branch import Branch
@@ -61,12 +62,15 @@ def hard_reset_branch(call: Call) -> HttpResponse:
 def revert_branch(call: Call) -> HttpResponse:
     """Undo the changes of a commit."""
     wanted: RevertCreation = call.body
-    call.graveler.repository(call.repository).revert(
+    repo = call.graveler.repository(call.repository)
+    if _lacks_parent(repo, wanted):
+        return _unknown_parent(wanted.ref)
+    repo.revert(
         wanted.ref,
         call.branch,
         message=wanted.commit_overrides.message or "",
         metadata=wanted.commit_overrides.metadata,
-        mainline=_mainline(wanted.parent_number),
+        mainline=max(1, wanted.parent_number),
         allow_empty=wanted.allow_empty,
     )
     return no_content()
@@ -75,12 +79,15 @@ def revert_branch(call: Call) -> HttpResponse:
 def cherry_pick(call: Call) -> HttpResponse:
     """Apply the changes of a commit."""
     wanted: CherryPickCreation = call.body
-    made = call.graveler.repository(call.repository).cherry_pick(
+    repo = call.graveler.repository(call.repository)
+    if _lacks_parent(repo, wanted):
+        return _unknown_parent(wanted.ref)
+    made = repo.cherry_pick(
         wanted.ref,
         call.branch,
         message=wanted.commit_overrides.message or "",
         metadata=wanted.commit_overrides.metadata,
-        mainline=_mainline(wanted.parent_number),
+        mainline=max(1, wanted.parent_number),
     )
     return answer(201, commit_record(made))
 
@@ -97,5 +104,10 @@ def _reset_path(repo: Repository, branch: Branch, path: str) -> None:
         branch.stage(path, committed)
 
 
-def _mainline(parent_number: int) -> int:
-    return max(1, parent_number)
+def _lacks_parent(repo: Repository, wanted: RevertCreation | CherryPickCreation) -> bool:
+    """Return true if a commit is a merge, and the request does not name the parent to compare it with."""
+    return wanted.parent_number <= 0 and len(repo.commit(wanted.ref).parents) > 1
+
+
+def _unknown_parent(ref: str) -> HttpResponse:
+    return refusal(409, f"ref {ref!r}: names a merge commit; parent_number must name one of its parents, from 1")

@@ -41,6 +41,7 @@ _BY_KIND: Final[dict[Kind, int]] = {
     Kind.InvalidCredentials: 401,
     Kind.CredentialsRequired: 401,
     Kind.ChecksRequired: 412,
+    Kind.HookRefused: 412,
     Kind.PathExists: 412,
     Kind.PredicateFailed: 412,
     Kind.StoreBusy: 503,

@@ -237,3 +237,38 @@ def test_a_removal_of_many_paths_needs_only_permission_to_delete(place: Place, h
     deleter = header_of(user_who_may(place, *opening, "fs:DeleteObject"))
     found, said, _ = http.send("POST", delete, body, deleter)
     assert (found, [entry.path for entry in main.list()]) == (200, ["b"]), said
+
+
+@pytest.mark.parametrize("verb", ["revert", "cherry-pick"])
+def test_a_merge_commit_is_compared_only_with_a_parent_that_the_request_names(
+    place: Place, http: Http, verb: str
+) -> None:
+    name = place.repository()
+    repo = place.server.graveler.repository(name)
+    main, dev, other = (repo.branch("main"), *(repo.create_branch(each, "main") for each in ("dev", "other")))
+    main.put("a", b"1")
+    main.commit("Add a")
+    dev.put("b", b"1")
+    dev.commit("Add b")
+    merged = repo.merge("dev", into="main").id
+    onto = main if verb == "revert" else other
+    head, path = onto.record().commit_id, f"/repositories/{name}/branches/{onto.name}/{verb}"
+    for parent in ({}, {"parent_number": 0}, {"parent_number": -1}):
+        said = sent(http, "POST", path, {"ref": merged, **parent}, 409)
+        assert said == {
+            "message": f"ref '{merged}': names a merge commit; parent_number must name one of its parents, from 1"
+        }
+    sent(http, "POST", path, {"ref": merged, "parent_number": 3}, 400)
+    assert onto.record().commit_id == head
+    sent(http, "POST", path, {"ref": merged, "parent_number": 2}, 204 if verb == "revert" else 201)
+    assert [entry.path for entry in onto.list()] == (["b"] if verb == "revert" else ["a"])
+
+
+def test_a_refusal_of_a_hook_is_a_failed_precondition(place: Place, http: Http) -> None:
+    name = place.repository()
+    repo = place.server.graveler.repository(name)
+    repo.branch("main").put("a", b"1")
+    repo.set_hook("unreachable", "http://127.0.0.1:1/", ["pre-commit", "pre-create-branch"])
+    said = sent(http, "POST", f"/repositories/{name}/branches/main/commits", {"message": "m"}, 412)
+    assert "hook 'unreachable' (pre-commit) refused the change of 'main'" in said["message"]
+    sent(http, "POST", f"/repositories/{name}/branches", {"name": "dev", "source": "main"}, 412)
