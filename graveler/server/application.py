@@ -43,6 +43,8 @@ API: Final = "/api/v1"
 """Path of the API."""
 MAX_JSON_BYTES: Final = 4 << 20
 """Maximum size of a JSON body."""
+MAX_PUBLIC_JSON_BYTES: Final = 16 << 10
+"""Maximum size of the JSON body of an operation that needs no credentials."""
 _FORM_TYPES: Final = ("application/x-www-form-urlencoded", "multipart/form-data", "text/plain")
 """Content types that a form of a page can send."""
 _ROUTE: Final = "graveler.route"
@@ -145,7 +147,7 @@ async def _json_body(route: ApiRoute, request: Request) -> Any:
     """
     if route.body is None:
         return None
-    content = await body_of(request, "body", MAX_JSON_BYTES)
+    content = await body_of(request, "body", MAX_PUBLIC_JSON_BYTES if route.public else MAX_JSON_BYTES)
     if not content and not route.body_required:
         return None
     if _is_form_with_cookie(request):

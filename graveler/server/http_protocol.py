@@ -1,6 +1,10 @@
 """Protocol of the connections: uvicorn's protocol with the parser llhttp, with a size limit for the head and the
 trailers of a request. Requests beyond the maximum number of connections are told when to try again.
 
+A connection that waits for the head of a request is closed after `HEAD_SECONDS`, so that clients that send nothing, or
+half of a head, do not hold all connections that the server may have. After an answer, uvicorn closes a connection on
+which nothing arrives for some seconds. Bodies have time limits where they are received.
+
 This parser is several times faster than the one in Python that uvicorn uses otherwise, and collects headers of any
 size.
 """
@@ -8,6 +12,7 @@ size.
 from __future__ import annotations
 
 import logging
+from asyncio import TimerHandle, Transport
 from typing import Any, Final
 
 from starlette.types import Receive, Scope, Send
@@ -20,6 +25,10 @@ from graveler_core.telemetry.events import tell
 
 MAX_HEAD_BYTES: Final = 64 << 10
 """Maximum size of the head of a request, and of its trailers."""
+HEAD_SECONDS: Final = 60.0
+"""Seconds within which the head of a request must be complete: after the connection was made, or, on a connection that
+was used, after its first byte.
+"""
 _BETWEEN_BYTES: Final = 4
 """Bytes of a line of a head beside its name and value: colon, space and line end."""
 _TOO_LARGE: Final = f"the head and the trailers of a request must each have at most {MAX_HEAD_BYTES:,} bytes"
@@ -47,8 +56,20 @@ class HttpProtocol(HttpToolsProtocol):
         self._waiting_bytes = 0
         """Bytes that the client has sent since then: of a head, of trailers, or of extensions of chunks."""
         self._may_be_large = False
+        self._waiting: TimerHandle | None = None
+        """Closes the connection, if no head is complete before."""
         self._application, self._max_connections = self.app, self.limit_concurrency
         self.limit_concurrency = None  # uvicorn's own answer does not say when to try again
+
+    def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
+        """Begin to wait for the head of the first request."""
+        super().connection_made(transport)
+        self._limit_waiting()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Note that the connection has ended."""
+        super().connection_lost(exc)
+        self._end_waiting()
 
     def data_received(self, data: bytes) -> None:
         """Read data that the client has sent. End the connection if a head or the trailers are too large."""
@@ -58,6 +79,8 @@ class HttpProtocol(HttpToolsProtocol):
         self._waiting_bytes = 0 if self._advanced else self._waiting_bytes + len(data)
         if self._waiting_bytes > MAX_HEAD_BYTES:
             self.send_400_response(_TOO_LARGE)
+        if (self.cycle is None or self.cycle.response_complete) and self.timeout_keep_alive_task is None:
+            self._limit_waiting()
 
     def send_400_response(self, msg: str) -> None:
         """Refuse a request and end the connection. The text is left out if it would stand for another answer."""
@@ -75,6 +98,7 @@ class HttpProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Note that the head of a request has ended, and choose the application that answers."""
+        self._end_waiting()
         if self._may_be_large and self._size_of_head() > MAX_HEAD_BYTES:
             self.send_400_response(_TOO_LARGE)
             raise LimitExceeded(_TOO_LARGE, limit=MAX_HEAD_BYTES)  # ends the parser
@@ -100,3 +124,13 @@ class HttpProtocol(HttpToolsProtocol):
 
     def _size_of_head(self) -> int:
         return len(self.url) + sum(len(name) + len(value) + _BETWEEN_BYTES for name, value in self.headers)
+
+    def _limit_waiting(self) -> None:
+        """Close the connection in `HEAD_SECONDS`, unless this was decided already. The end of a head cancels it."""
+        if self._waiting is None and not self.transport.is_closing():
+            self._waiting = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+
+    def _end_waiting(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None

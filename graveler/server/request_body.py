@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from starlette.requests import Request
 
-from graveler_core.errors import Kind, LimitExceeded
+from graveler.server.body_stream import IDLE_SECONDS
+from graveler_core.errors import Kind, LimitExceeded, Unavailable
 from graveler_core.model.limit import require_limit
 
 
-async def body_of(request: Request, what: str, maximum: int) -> bytes:
+async def body_of(request: Request, what: str, maximum: int, idle: float = IDLE_SECONDS) -> bytes:
     """Return the body of a request. One that is announced as too large is refused before the client sends it.
 
     Args:
         request: The request.
         what: Name of the body in the error message.
         maximum: Maximum size in bytes.
+        idle: Seconds without a byte after which the server gives up the request.
 
     Raises:
         LimitExceeded: The body is larger. `details` has the `size` only if the client has announced it.
+        Unavailable: The client has sent nothing for too long.
     """
     announced = request.headers.get("content-length", "")
     if announced.isdecimal():
         require_limit(what, int(announced), maximum, "bytes", Kind.ValueTooLarge)
-    content = bytearray()
-    async for block in request.stream():
-        content += block
-        if len(content) > maximum:
-            raise LimitExceeded(f"{what}: has more than {maximum:,} bytes, the maximum", limit=maximum)
+    content, loop = bytearray(), asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(idle) as limit:
+            async for block in request.stream():
+                content += block
+                if len(content) > maximum:
+                    raise LimitExceeded(f"{what}: has more than {maximum:,} bytes, the maximum", limit=maximum)
+                limit.reschedule(loop.time() + idle)
+    except TimeoutError as error:
+        raise Unavailable(f"{what}: the client sent nothing for {idle:g} seconds") from error
     return bytes(content)

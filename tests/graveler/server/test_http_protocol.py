@@ -3,17 +3,112 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
+import uvicorn
+from uvicorn.server import ServerState
 
-from graveler.server.http_protocol import MAX_HEAD_BYTES
+from graveler.server.http_protocol import HEAD_SECONDS, MAX_HEAD_BYTES, HttpProtocol
 from tests.graveler.server.running import running_server
 from tests.graveler.server.silent_clients import head, silent_clients
 
 CHUNKED = {"Content-Type": "application/json", "Transfer-Encoding": "chunked"}
 BEGUN = head("POST", "/api/v1/auth/login", CHUNKED) + b"2\r\n{}\r\n"
+
+
+class Timer:
+    """Timer that runs out only when a test says so."""
+
+    def __init__(self, seconds: float, run: Callable[[], object]) -> None:
+        self.seconds = seconds
+        self.run = run
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+
+class Loop:
+    """Event loop without time, in which no request is answered."""
+
+    def __init__(self) -> None:
+        self.timers: list[Timer] = []
+
+    def call_later(self, seconds: float, run: Callable[[], object]) -> Timer:
+        self.timers.append(Timer(seconds, run))
+        return self.timers[-1]
+
+    def create_task(self, work: Coroutine[Any, Any, None], **_: object) -> Mock:
+        work.close()
+        return Mock()
+
+    @property
+    def running(self) -> list[Timer]:
+        return [timer for timer in self.timers if not timer.cancelled]
+
+
+class Connection:
+    """A connection to a server."""
+
+    def __init__(self) -> None:
+        self.loop, self.transport = Loop(), Mock()
+        self.transport.is_closing.return_value = False
+        config = uvicorn.Config(Mock(), ws="none", log_config=None)
+        self.protocol = HttpProtocol(config, ServerState(), {}, self.loop)
+        self.protocol.connection_made(self.transport)
+
+    def answer(self) -> None:
+        self.protocol.cycle.response_complete = True
+        self.protocol.on_response_complete()
+
+    @property
+    def head_timers(self) -> list[Timer]:
+        return [timer for timer in self.loop.running if timer.seconds == HEAD_SECONDS]
+
+
+@pytest.mark.parametrize("begun", [b"", b"\r\n", b"GET / HTTP/1.1\r\nHost:"])
+def test_a_connection_without_a_whole_head_is_closed(begun: bytes) -> None:
+    connection = Connection()
+    for start in range(len(begun)):
+        connection.protocol.data_received(begun[start : start + 1])
+    (timer,) = connection.head_timers
+    timer.run()
+    connection.transport.close.assert_called_once_with()
+
+
+@pytest.mark.parametrize("begun", [b"\r\n", b"GET / HTTP/1.1\r\nHost:"])
+def test_a_used_connection_without_a_whole_head_is_closed(begun: bytes) -> None:
+    connection = Connection()
+    connection.protocol.data_received(head("GET", "/", {}))
+    assert connection.loop.running == []
+    connection.answer()
+    (kept,) = connection.loop.running
+    assert kept.seconds < HEAD_SECONDS
+    connection.protocol.data_received(begun)
+    assert connection.loop.running == connection.head_timers
+    assert len(connection.head_timers) == 1
+
+
+def test_the_rest_of_a_body_after_the_answer_does_not_hold_a_connection() -> None:
+    connection = Connection()
+    connection.protocol.data_received(head("POST", "/", {"Content-Length": "10"}) + b"a")
+    assert connection.loop.running == []
+    connection.answer()
+    for _ in range(2):
+        connection.protocol.data_received(b"b")
+    (timer,) = connection.head_timers
+    connection.protocol.data_received(b"c" * 7 + head("GET", "/", {}))
+    assert (timer.cancelled, connection.loop.running) == (True, [])
+
+
+def test_a_connection_that_has_ended_has_no_timer() -> None:
+    connection = Connection()
+    connection.protocol.connection_lost(None)
+    assert connection.loop.running == []
 
 
 @pytest.fixture(scope="module")
@@ -70,3 +165,10 @@ def test_a_large_body_in_small_pieces_is_no_head(url: str) -> None:
     chunks = b"1\r\n \r\n" * 30_000 + b"0\r\n\r\n"
     with silent_clients(url, 1, head("POST", "/api/v1/auth/login", {**CHUNKED, "Connection": "close"})) as (client,):
         assert b"the head and the trailers" not in sent(client, chunks, 10_000)
+
+
+def test_a_login_is_small(url: str) -> None:
+    begun = head("POST", "/api/v1/auth/login", CHUNKED | {"Connection": "close"})
+    with silent_clients(url, 1, begun) as (client,):
+        found = sent(client, b"4001\r\n" + b" " * 0x4001, 10_000)
+    assert b"body: has more than 16,384 bytes, the maximum" in found

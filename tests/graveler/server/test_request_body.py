@@ -10,7 +10,7 @@ from starlette.requests import Request
 
 from graveler.server.request_body import body_of
 from graveler.server.web.forms import MAX_FORM_BYTES, form_of
-from graveler_core.errors import Kind, LimitExceeded
+from graveler_core.errors import Kind, LimitExceeded, Unavailable
 
 MAXIMUM = 10
 
@@ -51,3 +51,17 @@ def test_a_larger_form_is_refused() -> None:
     with pytest.raises(LimitExceeded, match="form") as caught:
         asyncio.run(form_of(sent))
     assert caught.value.details == {"size": MAX_FORM_BYTES + 1, "limit": MAX_FORM_BYTES}
+
+
+@pytest.mark.parametrize("blocks", [[], [b"0", b"1", b"2"]], ids=["no block", "some blocks"])
+def test_a_body_that_stops_is_given_up(blocks: list[bytes]) -> None:
+    left = list(blocks)
+
+    async def receive() -> dict[str, Any]:
+        if not left:
+            await asyncio.Event().wait()
+        return {"type": "http.request", "body": left.pop(0), "more_body": True}
+
+    with pytest.raises(Unavailable, match="the client sent nothing for 0"):
+        asyncio.run(body_of(Request({"type": "http", "method": "POST", "headers": []}, receive), "body", MAXIMUM, 0.01))
+    assert left == []
