@@ -5,8 +5,10 @@ The verification of a secret takes a tenth of a second and 64 MiB on purpose. Ve
 reads the permissions of a remembered user again, and checks that the credential still exists.
 
 After `MAX_FAILURES` failed attempts in a row, an access key is refused without a verification for some seconds, so that
-secrets cannot be tried quickly, and failed attempts cannot keep the processor busy. If a client repeats a wrong secret,
-it is refused at once for some seconds. This does not count as an attempt, because the client tries nothing new.
+secrets cannot be tried quickly, and failed attempts cannot keep the processor busy. Credentials that were verified
+earlier are not refused, even after they have expired, so that nobody who knows only the access key locks its owner
+out. If a client repeats a wrong secret, it is refused at once for some seconds. This does not count as an attempt,
+because the client tries nothing new.
 
 Only a few verifications run at once: see `verification_turns`.
 """
@@ -20,6 +22,7 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import ceil
 from threading import Lock
 from time import monotonic
 from typing import Final
@@ -27,6 +30,7 @@ from typing import Final
 from graveler.server.verification_turns import VerificationTurns
 from graveler_core.errors import GravelerError, Kind, PermissionDenied, SlowDown
 from graveler_core.facade.graveler import Graveler
+from graveler_core.model.counting import counted
 from graveler_core.model.credentials import Credentials
 
 REMEMBERED_SECONDS: Final = 60.0
@@ -35,6 +39,8 @@ MAX_REMEMBERED: Final = 1_024
 MAX_FAILURES: Final = 5
 LOCKED_SECONDS: Final = 5.0
 """Seconds for which an access key is refused after `MAX_FAILURES` failures in a row."""
+RETRY_AFTER: Final = "retry_after"
+"""Name of the detail of an error that says after how many seconds a request may be repeated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +86,8 @@ class Authentication:
 
         Raises:
             PermissionDenied: (`InvalidCredentials`) Both are missing, malformed, or name wrong credentials.
-            SlowDown: Too many attempts with the access key have failed, or too many credentials are being verified.
+            SlowDown: Too many attempts with the access key have failed, or too many credentials are being verified. In
+                the first case, the details have `RETRY_AFTER`.
         """
         token = _bearer(authorization) if authorization else cookie
         if token:
@@ -108,14 +115,14 @@ class Authentication:
         if known is not None:
             return known
         self._require_not_refused(name)
-        self._require_unlocked(given.access_key_id)
+        self._require_unlocked(given.access_key_id, name)
         with self._turns.turn(name, lambda: self._is_settled(name)):
             return self._known(name) or self._verified_now(given, name)
 
     def _verified_now(self, given: Credentials, name: bytes) -> SignedIn:
         """Verify a secret. Look first at what other requests have found meanwhile."""
         self._require_not_refused(name)
-        self._require_unlocked(given.access_key_id)
+        self._require_unlocked(given.access_key_id, name)
         try:
             user = self._sign_in(given)
         except PermissionDenied as error:
@@ -167,14 +174,18 @@ class Authentication:
         if self._is_refused(name):
             raise PermissionDenied("the access key or its secret is wrong", kind=Kind.InvalidCredentials)
 
-    def _require_unlocked(self, access_key_id: str) -> None:
+    def _require_unlocked(self, access_key_id: str, name: bytes) -> None:
+        """Refuse an access key after too many failures, but no credentials that were right before."""
         with self._lock:
             count, last = self._failures.get(access_key_id, (0, 0.0))
-            if count >= MAX_FAILURES and self._clock() < last + LOCKED_SECONDS:
-                raise SlowDown(
-                    f"too many attempts with this access key have failed; wait {LOCKED_SECONDS:.0f} seconds",
-                    kind=Kind.RetriesExhausted,
-                )
+            left = last + LOCKED_SECONDS - self._clock()
+            if count < MAX_FAILURES or left <= 0 or name in self._verified:
+                return
+        raise SlowDown(
+            f"too many attempts with this access key have failed; wait {counted(ceil(left), 'second')}",
+            kind=Kind.RetriesExhausted,
+            **{RETRY_AFTER: ceil(left)},
+        )
 
     def _note_failure(self, access_key_id: str, wrong: bytes | None) -> None:
         with self._lock:
@@ -182,6 +193,7 @@ class Authentication:
             self._failures[access_key_id] = (count + 1, self._clock())
             self._failures.move_to_end(access_key_id)
             if wrong is not None:
+                self._verified.pop(wrong, None)
                 self._refused[wrong] = self._clock() + LOCKED_SECONDS
                 self._refused.move_to_end(wrong)
             while len(self._failures) > MAX_REMEMBERED:

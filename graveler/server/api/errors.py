@@ -11,6 +11,7 @@ from starlette.responses import Response as HttpResponse
 
 from graveler.server.api.call import answer
 from graveler.server.api.records import ErrorMessage
+from graveler.server.authentication import RETRY_AFTER
 from graveler_core.errors import (
     Conflict,
     CorruptData,
@@ -109,8 +110,14 @@ def message_of(error: GravelerError) -> str:
 def error_response(error: GravelerError) -> HttpResponse:
     """Answer with an error."""
     status = status_of(error)
-    headers = {"retry-after": str(RETRY_AFTER_SECONDS)} if status in (429, 503) else {}
-    return refusal(status, message_of(error), **headers)
+    return refusal(status, message_of(error), **retry_headers(error))
+
+
+def retry_headers(error: GravelerError) -> dict[str, str]:
+    """Return the header that says when to repeat a request, if the error will pass."""
+    if status_of(error) not in (429, 503):
+        return {}
+    return {"retry-after": str(error.details.get(RETRY_AFTER, RETRY_AFTER_SECONDS))}
 
 
 def refusal(status: int, message: str, **headers: str) -> HttpResponse:

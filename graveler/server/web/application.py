@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from graveler.server.api.call import Query
-from graveler.server.api.errors import RETRY_AFTER_SECONDS, status_of
+from graveler.server.api.errors import retry_headers, status_of
 from graveler.server.observing import facts_of
 from graveler.server.parts import ServerParts
 from graveler.server.sessions import COOKIE
@@ -115,8 +115,7 @@ def _problem(error: GravelerError, call: PageCall | None = None) -> Response:
     response = rendering.page(
         "problem", {**known, "heading": _HEADINGS.get(status, "This did not work"), "problem": error.message}, status
     )
-    if status in (429, 503):
-        response.headers["retry-after"] = str(RETRY_AFTER_SECONDS)
+    response.headers.update(retry_headers(error))
     return response
 
 

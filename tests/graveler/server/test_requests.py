@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from pydantic import BaseModel
 
-from graveler.server.api.errors import status_of
+from graveler.server.api.errors import error_response, status_of
 from graveler.server.api.routes import ROUTES
 from graveler.server.authentication import LOCKED_SECONDS, MAX_FAILURES, REMEMBERED_SECONDS, Authentication, SignedIn
 from graveler.server.content_response import SMALL_BYTES, _headers
@@ -403,6 +403,42 @@ def test_credentials_are_verified_once_and_failures_are_slowed_down() -> None:
     assert authentication.user_of(basic("key", "right")).user == "ada"
     now[0] += LOCKED_SECONDS
     assert authentication.user_of(basic("other", "right")).user == "ada"
+
+
+def test_wrong_secrets_do_not_lock_out_who_has_the_right_one() -> None:
+    now, right = [0.0], ["right"]
+
+    def sign_in(given: Credentials) -> SignedIn:
+        if given.secret_access_key.get_secret_value() != right[0]:
+            raise PermissionDenied("wrong", kind=Kind.InvalidCredentials)
+        return SignedIn("ada", None)  # type: ignore[arg-type]
+
+    authentication = Authentication(sign_in, sign_in, lambda: now[0])  # type: ignore[arg-type]
+
+    def fail(attempts: int) -> None:
+        for attempt in range(attempts):
+            with pytest.raises(PermissionDenied):
+                authentication.user_of(basic("key", f"wrong at {now[0]:g}: {attempt}"))
+
+    authentication.user_of(basic("key", "right"))
+    now[0] += REMEMBERED_SECONDS
+    fail(MAX_FAILURES)
+    now[0] += 1
+    with pytest.raises(SlowDown, match="wait 4 seconds") as caught:
+        authentication.user_of(basic("key", "another wrong one"))
+    assert error_response(caught.value).headers["retry-after"] == "4"
+    assert authentication.user_of(basic("key", "right")).user == "ada"
+    now[0] += REMEMBERED_SECONDS
+    right[0] = "new"  # a secret that is no longer right gets no special treatment
+    with pytest.raises(PermissionDenied):
+        authentication.user_of(basic("key", "right"))
+    fail(MAX_FAILURES - 1)
+    with pytest.raises(SlowDown):
+        authentication.user_of(basic("key", "new"))
+    now[0] += LOCKED_SECONDS
+    fail(1)
+    with pytest.raises(SlowDown):
+        authentication.user_of(basic("key", "right"))
 
 
 def test_a_store_without_access_control_is_served_only_when_asked_and_only_locally() -> None:
