@@ -116,7 +116,7 @@ class Authentication:
             return known
         self._require_not_refused(name)
         self._require_unlocked(given.access_key_id, name)
-        with self._turns.turn(name, lambda: self._is_settled(name)):
+        with self._turns.turn(name, lambda: self._is_settled(name), known=self._was_right(name)):
             return self._known(name) or self._verified_now(given, name)
 
     def _verified_now(self, given: Credentials, name: bytes) -> SignedIn:
@@ -155,6 +155,11 @@ class Authentication:
             until, user = self._verified.get(name, (0.0, None))
             return user if self._clock() < until else None
 
+    def _was_right(self, name: bytes) -> bool:
+        """Return true if credentials were verified before, even if that was too long ago to rely on it."""
+        with self._lock:
+            return name in self._verified
+
     def _remember(self, name: bytes, user: SignedIn) -> None:
         with self._lock:
             self._verified[name] = (self._clock() + REMEMBERED_SECONDS, user)
@@ -179,8 +184,8 @@ class Authentication:
         with self._lock:
             count, last = self._failures.get(access_key_id, (0, 0.0))
             left = last + LOCKED_SECONDS - self._clock()
-            if count < MAX_FAILURES or left <= 0 or name in self._verified:
-                return
+        if count < MAX_FAILURES or left <= 0 or self._was_right(name):
+            return
         raise SlowDown(
             f"too many attempts with this access key have failed; wait {counted(ceil(left), 'second')}",
             kind=Kind.RetriesExhausted,

@@ -2,7 +2,9 @@
 
 A few run at once, and a few more wait for a short time. Others are refused, so that attempts with ever new access keys
 take neither the memory nor the threads of the process. Requests with the same credentials share one verification: the
-others wait for its result. This happens each time that remembered credentials expire while many requests arrive.
+others wait for its result. This happens each time that remembered credentials expire while many requests arrive. All
+of these requests may wait. Requests with unknown credentials may wait only up to a total number, because each of them
+holds a thread.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ MAX_VERIFICATIONS: Final = 4
 """Number of verifications that run at once."""
 MAX_WAITING: Final = 12
 """Number of different credentials that wait for a verification."""
+MAX_WAITING_REQUESTS: Final = 24
+"""Number of waiting requests from which on a request with unknown credentials is refused."""
 WAIT_SECONDS: Final = 2.0
 """Seconds after which a request that waits for a verification is refused."""
 
@@ -32,18 +36,19 @@ class VerificationTurns:
         self._waiting: Counter[bytes] = Counter()
 
     @contextmanager
-    def turn(self, name: bytes, settled: Callable[[], bool]) -> Iterator[None]:
+    def turn(self, name: bytes, settled: Callable[[], bool], *, known: bool = False) -> Iterator[None]:
         """Wait for the turn of some credentials, and keep it inside the `with` statement.
 
         Args:
             name: Name of the credentials. Only one of the same name has a turn.
             settled: Returns true if no verification is needed any more, because another request has made it.
+            known: The credentials were right before. Any number of requests with them may wait.
 
         Raises:
             SlowDown: Too many verifications run and wait, or the wait took too long.
         """
         with self._changed:
-            has_turn = self._is_free(name) or self._wait(name, settled)
+            has_turn = self._is_free(name) or self._wait(name, settled, known=known)
             if has_turn:
                 self._running.add(name)
         try:
@@ -57,10 +62,11 @@ class VerificationTurns:
     def _is_free(self, name: bytes) -> bool:
         return name not in self._running and len(self._running) < MAX_VERIFICATIONS
 
-    def _wait(self, name: bytes, settled: Callable[[], bool]) -> bool:
+    def _wait(self, name: bytes, settled: Callable[[], bool], *, known: bool) -> bool:
         """Wait until there is a free turn, or none is needed. Return true if there is one."""
         is_new = name not in self._running and name not in self._waiting
-        if is_new and len(self._waiting) >= MAX_WAITING:
+        is_one_too_many = not known and self._waiting.total() >= MAX_WAITING_REQUESTS
+        if is_one_too_many or (is_new and len(self._waiting) >= MAX_WAITING):
             raise _too_many()
         self._waiting[name] += 1
         try:

@@ -11,8 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from graveler.server import verification_turns
-from graveler.server.authentication import Authentication, SignedIn
-from graveler.server.verification_turns import MAX_VERIFICATIONS, MAX_WAITING
+from graveler.server.authentication import REMEMBERED_SECONDS, Authentication, SignedIn
+from graveler.server.verification_turns import (
+    MAX_VERIFICATIONS,
+    MAX_WAITING,
+    MAX_WAITING_REQUESTS,
+    VerificationTurns,
+)
 from graveler_core.errors import Kind, PermissionDenied, SlowDown
 from graveler_core.facade.graveler import Graveler
 from graveler_core.model.credentials import Credentials
@@ -47,9 +52,13 @@ def header(id: str, secret: str) -> str:
     return "Basic " + base64.b64encode(f"{id}:{secret}".encode()).decode()
 
 
-def outcomes(verifier: Verifier, headers: list[str], known: str = "") -> Counter[str]:
-    """Send all requests at once, and count the users and errors. `known` has logged in before."""
-    authentication = Authentication(verifier.sign_in, lambda token: pytest.fail("no session"))
+def outcomes(verifier: Verifier, headers: list[str], known: str = "", expired: str = "") -> Counter[str]:
+    """Send all requests at once, and count the users and errors. `known` has logged in before, `expired` long ago."""
+    now = [0.0]
+    authentication = Authentication(verifier.sign_in, lambda token: pytest.fail("no session"), lambda: now[0])
+    if expired:
+        authentication.user_of(expired)
+        now[0] += REMEMBERED_SECONDS
     if known:
         authentication.user_of(known)
     begin = threading.Barrier(len(headers))
@@ -89,8 +98,40 @@ def test_a_burst_of_first_logins_is_admitted() -> None:
 @pytest.mark.parametrize(("secret", "outcome"), [("right", "ada"), ("wrong", "PermissionDenied")])
 def test_requests_with_the_same_credentials_share_a_verification(secret: str, outcome: str) -> None:
     verifier = Verifier(0.3)
-    assert outcomes(verifier, [header("ada", secret)] * MANY) == {outcome: MANY}
+    count = 1 + MAX_WAITING_REQUESTS
+    assert outcomes(verifier, [header("ada", secret)] * count) == {outcome: count}
     assert verifier.made == {"ada": 1}
+
+
+def test_all_requests_with_expired_credentials_share_a_verification() -> None:
+    verifier = Verifier(0.3)
+    ada = header("ada", "right")
+    assert outcomes(verifier, [ada] * MANY, expired=ada) == {"ada": MANY}
+    assert verifier.made == {"ada": 2}
+
+
+def test_only_some_requests_with_the_same_unknown_credentials_wait() -> None:
+    turns, waits, ended = VerificationTurns(), threading.Semaphore(0), threading.Event()
+
+    def settled() -> bool:
+        waits.release()
+        return ended.is_set()
+
+    def wait() -> bool:
+        with turns.turn(b"a", settled):
+            return True
+
+    with ThreadPoolExecutor(MAX_WAITING_REQUESTS) as threads:
+        with turns.turn(b"a", settled):
+            found = [threads.submit(wait) for _ in range(MAX_WAITING_REQUESTS)]
+            for _ in found:
+                waits.acquire()
+            with pytest.raises(SlowDown), turns.turn(b"a", lambda: False):
+                pass
+            with turns.turn(b"a", lambda: True, known=True):
+                pass
+            ended.set()
+        assert all(each.result() for each in found)
 
 
 def test_who_waits_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
