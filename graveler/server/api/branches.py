@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from typing import Final
+
 from starlette.responses import Response as HttpResponse
 
 from graveler.server.api.call import Call, answer, no_content, plain
 from graveler.server.api.commits import commit_record
 from graveler.server.api.errors import refusal
 from graveler.server.api.records import ApiRef, BranchCreation, CherryPickCreation, ResetCreation, RevertCreation
-from graveler_core.errors import InvalidInput, Kind, NotFound
+from graveler_core.errors import InvalidInput, Kind, NotFound, PredicateFailed, SlowDown
 from graveler_core.facade.branch import Branch
+from graveler_core.facade.readable_ref import ReadableRef
 from graveler_core.facade.repository import Repository
+from graveler_core.model.entry import Entry
+
+_RESET_ATTEMPTS: Final = 10
+"""Number of times that the reset of a path is tried while other clients change the path."""
 
 
 def list_branches(call: Call) -> HttpResponse:
@@ -93,15 +101,34 @@ def cherry_pick(call: Call) -> HttpResponse:
 
 
 def _reset_path(repo: Repository, branch: Branch, path: str) -> None:
-    """Stage the committed entry of a path again, or remove the path if it has none. Both leave no change."""
+    """Stage the committed entry of a path again, or remove the path if it has none. Both leave no change.
+
+    A concurrent write may have changed the path since it was read, and a concurrent commit the committed entry. The
+    path is therefore compared until the branch shows what is committed.
+
+    Raises:
+        SlowDown: The path changes again and again.
+    """
+    for _ in range(_RESET_ATTEMPTS):
+        current = _entry_at(branch, path)
+        committed = _entry_at(repo.at(f"{branch.name}@"), path)
+        if (current and current.identity) == (committed and committed.identity):
+            return
+        with suppress(PredicateFailed):  # another client has changed the path
+            if committed is None:
+                branch.remove(path)
+            else:
+                branch.stage_if(path, committed, current)
+    raise SlowDown(f"path {path!r}: other clients change it at the same time; try again", kind=Kind.RetriesExhausted)
+
+
+def _entry_at(ref: ReadableRef, path: str) -> Entry | None:
     try:
-        committed = repo.at(f"{branch.name}@").get(path)
+        return ref.get(path)
     except NotFound as error:
         if error.kind is not Kind.PathNotFound:
             raise
-        branch.remove(path)
-    else:
-        branch.stage(path, committed)
+        return None
 
 
 def _lacks_parent(repo: Repository, wanted: RevertCreation | CherryPickCreation) -> bool:

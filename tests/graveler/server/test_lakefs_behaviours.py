@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlencode
 from uuid import uuid4
@@ -12,6 +12,8 @@ from uuid import uuid4
 import pytest
 
 from graveler.server.api.access.group_acls import POLICIES
+from graveler_core.errors import PredicateFailed
+from graveler_core.facade.branch import Branch
 from graveler_core.iam.setup import PRESET_GROUPS
 from graveler_core.model.layers import MAX_LAYERS
 from tests.graveler.server.conftest import Place
@@ -272,3 +274,50 @@ def test_a_refusal_of_a_hook_is_a_failed_precondition(place: Place, http: Http) 
     said = sent(http, "POST", f"/repositories/{name}/branches/main/commits", {"message": "m"}, 412)
     assert "hook 'unreachable' (pre-commit) refused the change of 'main'" in said["message"]
     sent(http, "POST", f"/repositories/{name}/branches", {"name": "dev", "source": "main"}, 412)
+
+
+@pytest.mark.parametrize("exists", [True, False])
+@pytest.mark.parametrize("written", [True, False])
+def test_the_reset_of_a_path_reverts_no_concurrent_commit(
+    place: Place, http: Http, monkeypatch: pytest.MonkeyPatch, exists: bool, written: bool
+) -> None:
+    name = place.repository()
+    main = place.server.graveler.repository(name).branch("main")
+    if exists:
+        main.put("a", b"old")
+        main.commit("old")
+    main.put("a", b"new")
+    changed = list[str]()
+
+    def meanwhile(original: Callable[..., Any]) -> Callable[..., Any]:
+        def call(branch: Branch, *arguments: Any) -> Any:
+            if not changed:
+                changed.append("a")
+                if written:
+                    main.put("a", b"newer")
+                main.commit("newer")
+            return original(branch, *arguments)
+
+        return call
+
+    for method in ("stage_if", "remove"):
+        monkeypatch.setattr(Branch, method, meanwhile(getattr(Branch, method)))
+    sent(http, "PUT", f"/repositories/{name}/branches/main", {"type": "object", "path": "a"}, 204)
+    assert (main.read("a"), list(main.uncommitted()), changed) == (b"newer" if written else b"new", [], ["a"])
+
+
+def test_the_reset_of_a_path_gives_up_if_it_changes_again_and_again(
+    place: Place, http: Http, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = place.repository()
+    main = place.server.graveler.repository(name).branch("main")
+    main.put("a", b"old")
+    main.commit("old")
+    main.put("a", b"new")
+
+    def refused(branch: Branch, path: str, *rest: object) -> None:
+        raise PredicateFailed(f"path {path!r}: it has another entry")
+
+    monkeypatch.setattr(Branch, "stage_if", refused)
+    said = sent(http, "PUT", f"/repositories/{name}/branches/main", {"type": "object", "path": "a"}, 429)
+    assert said["message"] == "path 'a': other clients change it at the same time; try again"
