@@ -22,6 +22,7 @@ from graveler.server.api.object_records import (
     PathList,
     StorageClass,
 )
+from graveler.server.content_copies import stage_copy, with_own_content
 from graveler.server.content_response import content_response
 from graveler.server.header_values import header_text
 from graveler.server.kept_md5 import metadata_with_etag, shown_checksum, shown_metadata
@@ -145,13 +146,18 @@ def delete_objects(call: Call) -> HttpResponse:
 
 
 def copy_object(call: Call) -> HttpResponse:
-    """Stage an entry of the same content at another path. No content is copied."""
+    """Stage an entry of the same content at another path. Content is copied only if it must be."""
     wanted: ObjectCopy = call.body
     if wanted.shallow:
         return refusal(501, "shallow copies: leave it out; every copy within a repository shares its content")
-    repo = call.graveler.repository(call.repository)
-    found = repo.at(wanted.src_ref or call.branch).get(wanted.src_path)
-    made = repo.branch(call.branch).stage(call.query.required("dest_path"), found)
+    repo, path = call.graveler.repository(call.repository), call.query.required("dest_path")
+    source, branch = repo.at(wanted.src_ref or call.branch), repo.branch(call.branch)
+    found = source.get(wanted.src_path)
+
+    def own() -> Entry:
+        return with_own_content(branch, path, found, source.open(wanted.src_path))
+
+    made = stage_copy(partial(branch.stage, path), found, own)
     return answer(201, object_record(repo, made))
 
 

@@ -11,9 +11,10 @@ from urllib.parse import unquote_to_bytes
 
 from starlette.responses import Response
 
+from graveler.server.content_copies import stage_copy, with_own_content
 from graveler.server.content_response import UnsatisfiableRange, body_response, content_range
 from graveler.server.entity_tags import range_of
-from graveler.server.kept_md5 import metadata_with_etag, with_etag
+from graveler.server.kept_md5 import metadata_with_etag
 from graveler.server.s3.call import S3Call, empty_response, repository_of, xml_response
 from graveler.server.s3.conditions import (
     failed_read,
@@ -95,7 +96,7 @@ def put_object(call: S3Call) -> Response:
 
 
 def copy_object(call: S3Call) -> Response:
-    """Stage an entry with the content of another one. Within a repository, no content is copied."""
+    """Stage an entry with the content of another one. Within a repository, content is copied only if it must be."""
     request, branch = call.request, call.branch
     content = source_of(call)
     failed = failed_read(request, content.entry, "x-amz-copy-source-")
@@ -109,12 +110,12 @@ def copy_object(call: S3Call) -> Response:
     if directive not in ("COPY", "REPLACE"):
         raise invalid_argument(f"x-amz-metadata-directive {directive[:40]!r}: must be COPY or REPLACE")
     replaced = metadata_of(request) if directive == "REPLACE" else None
-    made = for_copy(content.entry, replaced, request.header("content-type") or DEFAULT_CONTENT_TYPE)
-    if source_bucket(call) != call.bucket and made.data is None:
-        copied = branch.upload(call.path, content.chunks(), to_stage=True)
-        kept = with_etag(replace(made, checksum=copied.checksum), etag_of(made))
-        made = replace(copied, content_type=made.content_type, metadata=kept.metadata, identity=b"")
-    staged = stage(branch, call.path, replace(made, identity=b""), current, conditional=conditional)
+    shared = for_copy(content.entry, replaced, request.header("content-type") or DEFAULT_CONTENT_TYPE)
+    made = replace(shared, identity=b"")
+    put = partial(stage, branch, call.path, current=current, conditional=conditional)
+    own = partial(with_own_content, branch, call.path, shared, content)
+    is_foreign = source_bucket(call) != call.bucket and made.data is None
+    staged = put(own()) if is_foreign else stage_copy(put, made, own)
     return xml_response(
         "CopyObjectResult",
         [("LastModified", time_of_document(modification_time(staged))), ("ETag", f'"{etag_of(staged)}"')],

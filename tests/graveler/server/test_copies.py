@@ -1,0 +1,91 @@
+"""Copies of entries whose address the user may not name: the server copies their content."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import pytest
+
+from graveler_core.facade.branch import Branch
+from graveler_core.model.entry import AddressType, Entry
+from graveler_core.model.iam import NewCredential
+from tests.graveler.server.conftest import Place
+from tests.graveler.server.plain_http import Http, header_of, user_who_may
+from tests.graveler.server.s3.clients import boto_clients
+
+pytestmark = pytest.mark.parametrize("place", ["sqlite"], indirect=True)
+READS = ("fs:ReadRepository", "fs:ReadBranch", "fs:ReadCommit", "fs:ReadObject")
+CONTENT = b"imported"
+
+
+@pytest.fixture
+def main(place: Place) -> Branch:
+    """A branch with an entry for a file that belongs to no repository."""
+    uri = f"{place.server.root}/elsewhere/{uuid4().hex}"
+    file = Path(urlsplit(uri).path)
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(CONTENT)
+    branch = place.server.graveler.repository(place.repository()).branch("main")
+    entry = Entry(
+        address=uri,
+        address_type=AddressType.FULL,
+        size=len(CONTENT),
+        checksum="0123456789abcdef0123456789abcdef",
+        content_type="text/csv",
+        metadata={"owner": "eve"},
+    )
+    branch.stage("a", entry)
+    return branch
+
+
+@pytest.fixture
+def writer(place: Place) -> NewCredential:
+    return user_who_may(place, *READS, "fs:WriteObject")
+
+
+def copied(place: Place, main: Branch, made: NewCredential) -> tuple[int, dict[str, str]]:
+    """Copy the entry over the API of lakeFS."""
+    path = f"/repositories/{main._record.id}/branches/main/objects/copy?dest_path=b"
+    body = b'{"src_path": "a", "src_ref": "main"}'
+    status, said, _ = Http(place).send("POST", path, body, header_of(made))
+    return status, json.loads(said)
+
+
+def test_a_user_without_permission_to_import_copies_the_content(
+    place: Place, main: Branch, writer: NewCredential
+) -> None:
+    status, said = copied(place, main, writer)
+    assert status == 201, said
+    found = main.get("b")
+    assert (main.read("b"), found.address_type, found.content_type) == (CONTENT, AddressType.RELATIVE, "text/csv")
+    assert said["checksum"] == main.get("a").checksum
+
+
+def test_a_user_with_permission_to_import_shares_the_content(place: Place, main: Branch) -> None:
+    assert copied(place, main, place.server.admin)[0] == 201
+    assert main.get("b").address == main.get("a").address
+
+
+def test_a_user_without_permission_to_write_copies_nothing(place: Place, main: Branch) -> None:
+    assert copied(place, main, user_who_may(place, *READS))[0] == 401
+    assert [entry.path for entry in main.list()] == ["a"]
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"IfNoneMatch": "*"}, {"MetadataDirective": "REPLACE", "Metadata": {"x": "y"}}]
+)
+def test_clients_of_s3_copy_the_content_too(
+    place: Place, main: Branch, writer: NewCredential, options: dict[str, object]
+) -> None:
+    bucket = main._record.id
+    with boto_clients(place) as clients:
+        client = clients.open(writer)
+        before = client.head_object(Bucket=bucket, Key="main/a")["ETag"]
+        answer = client.copy_object(Bucket=bucket, Key="main/b", CopySource=f"{bucket}/main/a", **options)
+        after = client.head_object(Bucket=bucket, Key="main/b")
+    assert answer["CopyObjectResult"]["ETag"] == after["ETag"] == before
+    assert (main.read("b"), main.get("b").address_type) == (CONTENT, AddressType.RELATIVE)
+    assert after["Metadata"] == ({"x": "y"} if "Metadata" in options else {})
