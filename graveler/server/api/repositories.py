@@ -11,7 +11,9 @@ from graveler.server.api.call import Call, answer, no_content
 from graveler.server.api.records import ApiRepository, RepositoryCreation
 from graveler.server.api.sample_data import add_sample_data
 from graveler_core.errors import InvalidInput
+from graveler_core.facade.preflight import require_on_repository
 from graveler_core.facade.repository import Repository
+from graveler_core.model.permission import Action
 
 _LOCAL: Final = "local://"
 
@@ -36,6 +38,8 @@ def create_repository(call: Call) -> HttpResponse:
     create = call.graveler.create_bare_repository if bare else call.graveler.create_repository
     namespace = _namespace(wanted.storage_namespace, call.settings.storage_root)
     call.settings.check_address(namespace)
+    if wanted.read_only:  # without permission for the last step, the repository would stay writable
+        require_on_repository(call.graveler, wanted.name, Action.UPDATE_REPOSITORY)
     made = create(wanted.name, namespace, default_branch=wanted.default_branch, adopt=bare)
     if wanted.sample_data:
         add_sample_data(made.branch(made.default_branch))

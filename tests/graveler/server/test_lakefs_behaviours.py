@@ -321,3 +321,16 @@ def test_the_reset_of_a_path_gives_up_if_it_changes_again_and_again(
     monkeypatch.setattr(Branch, "stage_if", refused)
     said = sent(http, "PUT", f"/repositories/{name}/branches/main", {"type": "object", "path": "a"}, 429)
     assert said["message"] == "path 'a': other clients change it at the same time; try again"
+
+
+def test_a_read_only_repository_is_created_read_only_or_not_at_all(place: Place, http: Http) -> None:
+    name = f"fixed-{uuid4().hex[:8]}"
+    wanted = {"name": name, "storage_namespace": place.namespace(), "read_only": True}
+    creator = user_who_may(place, "fs:CreateRepository", "fs:AttachStorageNamespace", "fs:ReadRepository")
+    found, said, _ = http.send("POST", "/repositories", json.dumps(wanted).encode(), header_of(creator))
+    assert (found, "fs:UpdateRepository" in json.loads(said)["message"]) == (401, True)
+    assert [repo.id for repo in place.server.graveler.list_repositories(name)] == []
+    found, said, _ = http.send(
+        "POST", "/repositories", json.dumps(wanted | {"read_only": False}).encode(), header_of(creator)
+    )
+    assert (found, json.loads(said)["read_only"]) == (201, False)
