@@ -1,5 +1,4 @@
-"""Verdict: the decision whether the commit of a branch may be published, based on the evidence in Dagster's event log.
-"""
+"""Verdict: the decision whether the commit of a branch may be published, by the evidence in Dagster's event log."""
 
 from __future__ import annotations
 
