@@ -6,8 +6,8 @@
 0. Read the names (`erasure.survey`). Refuse content that cannot be deleted, content that other paths or repositories
    share, and paths that protected branches show. Nothing is written before this step has ended.
 1. Create the record `erasing` ✓. A repository has one erasure under way; another one ends it first.
-2. Mark the address of each matching entry (`objects.erased`), then list the round of the marks in the record ✓. From
-   now on, nobody can stage these addresses (`engine.staging.kept_content`).
+2. Mark the address of each matching entry (`objects.erased`) as a round of this process, then list the round in the
+   record ✓. From now on, nobody can stage these addresses (`engine.staging.kept_content`).
 3. Count the erasure in the repository record ✓.
 4. Remove the paths from all branches by ordinary commits ✓, and swap the record of every other branch ✓
    (`erasure.branches`).
@@ -39,8 +39,10 @@ is newer than the erasure, and its content stays. Afterwards no path shows erase
 branches to which an old commit is brought back: by a revert, a merge, a new branch, or an undeletion.
 
 Two processes may work on one erasure. All decisions are swaps of the record, which every listing of a round changes. So
-`deleting` can only follow a step 5 that found all listed marks. Marks that a late process writes afterwards do not
-count. A process that finds marks of the same erasure lists their round as well, because their author may have died.
+`deleting` can only follow a step 5 that found all listed marks. A process lists only its own rounds, after it has
+written their marks. So the marks that a late process writes afterwards do not count: its swap fails, and nobody else
+lists their round. A process that finds an address marked, but no round of the mark listed, adds its own round to the
+mark, because the author of the mark may have died.
 The steps of `deleting` can be repeated by anybody at any time: marks that count never change, and graveler never uses
 an address again.
 

@@ -157,14 +157,14 @@ class StandingErasure:
             self._swapped(listed, state=ErasureState.DELETING, objects=len(marks), size=size)
 
     def _marked(self, erasure: Erasure, found: Survey) -> tuple[str, ...]:
-        """Mark the objects that no mark of the erasure counts for. Return all rounds to list."""
+        """Mark the objects that no mark counts for, as a round of this process. Return all rounds to list."""
         round, known = self.stores.ids.fresh(), erased_contents(self.stores.kv, self.repository)
         marks = (
             ErasedContent(address=address, size=size, erasure=erasure.id, round=round)
             for address, size in zip(*found.objects.to_pydict().values(), strict=True)
         )
-        rounds = {*erasure.rounds, *self.stores.executor.map(known.mark, marks)}
-        return tuple(sorted(rounds - {""}))
+        is_needed = any(list(self.stores.executor.map(known.mark, marks)))
+        return tuple(sorted({*erasure.rounds, round})) if is_needed else erasure.rounds
 
     def _all_marked(self, found: Survey) -> bool:
         addresses = found.objects.column("address").to_pylist()

@@ -144,7 +144,9 @@ class Erasure(Record):
 
 
 class ErasedContent(Record):
-    """Mark of an address whose content is erased. It counts if its erasure lists the round and was not withdrawn."""
+    """Mark of an address whose content is erased. It counts if its erasure lists one of the rounds and was not
+    withdrawn.
+    """
 
     address: str
     """Relative to the storage namespace."""
@@ -152,3 +154,15 @@ class ErasedContent(Record):
     """Size of the object in bytes, as an entry says."""
     erasure: str
     round: str
+    """Round that has marked the address first."""
+    later_rounds: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
+    """Rounds of other processes that have marked it as well, because none of the rounds was listed."""
+
+    @property
+    def rounds(self) -> tuple[str, ...]:
+        """All rounds that have marked the address."""
+        return self.round, *self.later_rounds
+
+    def counts_for(self, erasure: Erasure) -> bool:
+        """Return `True` if it belongs to an erasure that lists one of its rounds."""
+        return self.erasure == erasure.id and not set(self.rounds).isdisjoint(erasure.rounds)

@@ -1,11 +1,14 @@
 """Marks of erased content: one record for each address, so that one address is found without reading the others.
 
-    erased/<hash of the address>   address, erasure, round
+    erased/<hash of the address>   address, erasure, rounds
 
-A mark counts if its erasure exists, was not withdrawn, and lists the round of the mark. An erasure writes the marks of
-a round first, and lists the round afterwards (`graveler_core.erasure.flow`). A mark is created, or it replaces one of
-an erasure that has ended without listing it. So a mark that counts never changes, and the marks of a process that was
-late never count.
+A mark counts if its erasure exists, was not withdrawn, and lists one of the rounds of the mark. A process that works on
+an erasure writes all marks of a round first, and then lists this round (`graveler_core.erasure.flow`). It lists no
+round of another process: that process may still be writing marks. If it finds a mark that does not count, it adds its
+own round. So the marks that count are fixed once a round is listed, and the marks of a process that was late never
+count.
+
+A mark of another erasure is replaced if that erasure has ended and the mark does not count.
 """
 
 from __future__ import annotations
@@ -56,24 +59,29 @@ class ErasedContents:
 
     def marked(self, erasure: Erasure) -> list[ErasedContent]:
         """Return the marks of an erasure that count, in no particular order."""
-        return [mark for mark in self.marks() if mark.erasure == erasure.id and mark.round in erasure.rounds]
+        return [mark for mark in self.marks() if mark.counts_for(erasure)]
 
-    def mark(self, mark: ErasedContent) -> str:
+    def mark(self, mark: ErasedContent) -> bool:
         """Write a mark for the erasure that is under way, which does not list the round yet.
 
         Returns:
-            The round of the mark that the erasure must list, or "" if the content is erased already, or another
-            erasure is under way by now.
+            True if the erasure must list the round. False if a mark of the address counts already, or another erasure
+            is under way by now.
         """
         where = keys.erased(self.repository, self.uid).at(name_of(mark.address))
         while True:
             held = access.read(self.kv, where)
             if held is not None and held.value.erasure == mark.erasure:
-                return held.value.round
-            if held is not None and not self._replaceable(held.value):
-                return ""
+                if self.counting(held.value) is not None:
+                    return False
+                joined = held.value.model_copy(update={"later_rounds": (*held.value.later_rounds, mark.round)})
+            elif held is None or self._replaceable(held.value):
+                joined = mark
+            else:
+                return False
             with suppress(PredicateFailed):
-                return access.replace(self.kv, where, held, mark).value.round
+                access.replace(self.kv, where, held, joined, mine=lambda now: mark.round in now.rounds)
+                return True
 
     def _replaceable(self, mark: ErasedContent) -> bool:
         """Return `True` if a mark does not count and never will, because its erasure has ended."""
@@ -83,7 +91,7 @@ class ErasedContents:
     def counting(self, mark: ErasedContent) -> Erasure | None:
         """Return the erasure of a mark that counts."""
         erasure = self.find(mark.erasure)
-        if erasure is None or erasure.state is ErasureState.WITHDRAWN or mark.round not in erasure.rounds:
+        if erasure is None or erasure.state is ErasureState.WITHDRAWN or not mark.counts_for(erasure):
             return None
         return erasure
 

@@ -71,7 +71,7 @@ def checked_mark(data: bytes, erasures: Mapping[str, Erasure]) -> str:
 
 
 def _counting(mark: ErasedContent, erasures: Mapping[str, Erasure]) -> bool:
-    return mark.erasure in erasures and mark.round in erasures[mark.erasure].rounds
+    return mark.erasure in erasures and mark.counts_for(erasures[mark.erasure])
 
 
 def obey_erasures(stores: Stores, repo: RepositoryRecord, dumped: Iterable[Erasure]) -> bool:

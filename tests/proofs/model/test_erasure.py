@@ -17,7 +17,7 @@ import pytest
 
 Names = frozenset[tuple[str, str]]
 Steps = Generator[None, None, None]
-ALL = frozenset({"marks", "listed", "repository", "branches", "again", "puts check"})
+ALL = frozenset({"marks", "joins", "own round", "repository", "branches", "again", "puts check"})
 TRIES = 5
 
 
@@ -48,8 +48,8 @@ class World:
     """Version of the record of the erasure."""
     rounds: frozenset[int] = frozenset()
     """Rounds of marks that the record of the erasure lists."""
-    marks: dict[str, int] = field(default_factory=dict)
-    """Round that has marked an address. A mark of a round that is not listed does not count."""
+    marks: dict[str, set[int]] = field(default_factory=dict)
+    """Rounds that have marked an address. A mark counts if one of them is listed."""
     acknowledged: set[tuple[str, str]] = field(default_factory=set)
     sent: set[tuple[str, str]] = field(default_factory=set)
 
@@ -68,7 +68,7 @@ class World:
 
     @property
     def erased(self) -> set[str]:
-        return {address for address, number in self.marks.items() if number in self.rounds}
+        return {address for address, numbers in self.marks.items() if numbers & self.rounds}
 
     def token(self, **data: str | None) -> int:
         number = next(self.fresh)
@@ -104,11 +104,15 @@ def erase(w: World) -> Steps:  # noqa: PLR0912 - the protocol on one page
             break
         version, number = w.version, next(w.fresh)
         new = {address for path, address in found if path == "p"} - w.erased
-        listed = set[int]()
+        listed = {number}
         for address in sorted(new) if "marks" in w.rules else ():
-            listed.add(w.marks.setdefault(address, number))
+            others = w.marks.setdefault(address, set())
+            if "own round" not in w.rules:
+                listed |= others
+            if "joins" in w.rules or not others:
+                others.add(number)
             yield
-        if not w.enter(version, "erasing", frozenset(listed if "listed" in w.rules else (number,))):
+        if not w.enter(version, "erasing", frozenset(listed)):
             continue
         version = w.version
         yield
@@ -126,7 +130,7 @@ def erase(w: World) -> Steps:  # noqa: PLR0912 - the protocol on one page
         yield
     if w.state == "deleting":
         if "marks" not in w.rules:
-            w.marks, w.rounds = {"a": 0}, frozenset({0})
+            w.marks, w.rounds = {"a": {0}}, frozenset({0})
         for address in sorted(w.erased):
             w.objects.discard(address)
             yield
@@ -150,19 +154,19 @@ def _without_paths(w: World) -> Steps:
                 return
 
 
-def stage(w: World) -> Steps:
+def stage(w: World, address: str = "a") -> Steps:
     """One record, then the closing re-read of the repository and the token."""
     for _ in range(TRIES):
         seen = w.repository, w.branch.tokens[0]
         yield
-        if w.refused("a"):
+        if w.refused(address):
             return
         yield
-        w.data[seen[1]]["q"] = "a"
-        w.sent.add(("q", "a"))
+        w.data[seen[1]]["q"] = address
+        w.sent.add(("q", address))
         yield
         if seen == (w.repository, w.branch.tokens[0]):
-            w.acknowledged.add(("q", "a"))
+            w.acknowledged.add(("q", address))
             return
 
 
@@ -193,6 +197,16 @@ def put(w: World) -> Steps:
         if seen == (w.repository, w.branch.tokens[0]):
             w.acknowledged.add(("p", "n"))
             return
+
+
+def move(w: World) -> Steps:
+    """New content at the erased path, which is staged at "q" by its address and then removed from the erased path."""
+    yield from put(w)
+    if ("p", "n") not in w.acknowledged:
+        return
+    yield from stage(w, "n")
+    w.data[w.branch.tokens[0]]["p"] = None
+    yield
 
 
 def commit(w: World) -> Steps:
@@ -226,6 +240,8 @@ OTHERS: dict[str, tuple[Actor, ...]] = {
     "erase, stage": (erase, stage),
     "erase, layer": (erase, stage_many),
     "erase, put": (erase, put),
+    "move": (move,),
+    "erase, move": (erase, move),
 }
 
 
@@ -235,7 +251,7 @@ def broken(w: World) -> list[str]:
     found = [f"{path} shows lost content" for path, x in w.shown(w.branch).items() if x not in w.objects]
     if unconfirmed:
         found = [each for each in found if each[0] not in {path for path, _ in unconfirmed}]
-    if ("q", "a") in w.acknowledged and "a" not in w.objects:
+    if any(path == "q" and address not in w.objects for path, address in w.acknowledged):
         found.append("acknowledged content at another path was erased")
     if any(not w.refused(x) for _, x in w.names() if x not in w.objects):
         found.append("content is missing, and no record says that it was erased")
@@ -250,14 +266,19 @@ def broken(w: World) -> list[str]:
 
 
 def runs(rules: frozenset[str], others: tuple[Actor, ...], seed: int) -> Iterator[list[str]]:
-    """Yield what is broken in random interleavings, in half of which the erasure is killed."""
+    """Yield what is broken in random interleavings, in half of which the erasure is killed. In some of them actors take
+    turns at each step, in others an actor makes many steps while the others stall.
+    """
     chance = random.Random(seed)
     for number in range(4_000):
+        turns = chance.choice((1, 0.3, 0.1))
         w = World(rules, Branch(frozenset())) if number % 3 == 0 else World(rules)
         running = [erase(w), *(other(w) for other in others)]
         killed = running[0] if number % 2 else None
+        chosen = 0
         while running:
-            chosen = chance.randrange(len(running))
+            if chosen >= len(running) or chance.random() < turns:
+                chosen = chance.randrange(len(running))
             dies = running[chosen] is killed and chance.random() < 0.15
             if dies or next(running[chosen], running) is running:
                 del running[chosen]
@@ -279,7 +300,8 @@ def test_an_erasure_keeps_the_promises(others: str) -> None:
         ("repository", "stage", "another path"),
         ("branches", "layer", "another path"),
         ("again", "put, commit", "in the history"),
-        ("listed", "erase, put", "nobody can end"),
+        ("joins", "erase, put", "nobody can end"),
+        ("own round", "erase, move", "another path"),
         ("puts check", "put", "p shows lost content"),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -75,14 +77,41 @@ def test_a_mark_counts_if_its_erasure_lists_its_round(lake: Lake) -> None:
         for round in ("listed", "late")
     }
     for mark in marked.values():
-        assert marks_of(lake).mark(mark) == mark.round
+        assert marks_of(lake).mark(mark)
     assert set(marks_of(lake).of([*marked])) == {"done/listed", "now/listed"}
     again = {
         address: marks_of(lake).mark(ErasedContent(address=address, size=1, erasure="next", round="r"))
         for address in marked
     }
     kept = {"done/listed", "now/listed", "now/late"}
-    assert {address for address, round in again.items() if not round} == kept
-    assert {address for address, round in again.items() if round == "r"} == marked.keys() - kept
-    now = marks_of(lake).mark(ErasedContent(address="now/late", size=1, erasure="now", round="another"))
-    assert now == "late", "a process that died may have written it, so its round is listed"
+    assert again == {address: address not in kept for address in marked}
+    for address in ("now/late", "now/listed"):
+        mark = ErasedContent(address=address, size=1, erasure="now", round="another")
+        assert marks_of(lake).mark(mark) == (address == "now/late")
+    rounds = {mark.address: mark.rounds for mark in marks_of(lake).marks() if mark.erasure == "now"}
+    assert rounds == {"now/listed": ("listed",), "now/late": ("late", "another")}
+
+
+def test_a_process_that_was_late_erases_nothing_that_another_path_has_got(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stalls between two marks of a round. Meanwhile another process completes the erasure."""
+    main = lake.branch()
+    last = max(main.put_many({"w/x": b"x", "w/y": b"y"}), key=lambda entry: str(entry.address))
+    content, right, stalled = main.read(last.path), ErasedContents.mark, list[str]()
+
+    def mark(self: ErasedContents, mark: ErasedContent) -> bool:
+        if mark.address == last.address and not stalled:
+            stalled.append(last.path)
+            main.stage("q", replace(last, path=""))
+            main.remove(last.path)
+            lake.repo.collect(grace=timedelta(0), alone=True)
+            assert [erasure.state for erasure in lake.repo.erasures()] == [ErasureState.DONE]
+        return right(self, mark)
+
+    monkeypatch.setattr(ErasedContents, "mark", mark)
+    assert lake.repo.erase(prefix="w/", why="late").objects == 1
+    assert stalled
+    assert main.read("q") == content
+    main.stage("r", replace(last, path=""))
+    assert not [finding for finding in lake.repo.fsck(data=True) if finding.damage]

@@ -221,6 +221,9 @@ RECORDS: dict[str, Record] = {
         nonce=Nonce("n9"),
     ),
     "erased content": ErasedContent(address="data/é", size=7, erasure="20260101T000000-1", round="r1"),
+    "erased content of two rounds": ErasedContent(
+        address="data/é", size=7, erasure="20260101T000000-1", round="r1", later_rounds=("r2",)
+    ),
     "collections": Collections(
         current=CondemnedSet(
             id="s2",

@@ -9,6 +9,7 @@ from typing import Any
 from graveler_core.engine.staging import kept_content, write
 from graveler_core.erasure import flow, standing, survey
 from graveler_core.erasure.standing import StandingErasure
+from graveler_core.model.erasure import ErasedContent
 from graveler_core.objects.erased import ErasedContents
 from tests.proofs.simulation import collecting, erasing
 from tests.proofs.simulation.mutants.plant import GARBAGE, instead, mutant
@@ -84,11 +85,11 @@ def repeated_puts_do_not_check_their_address() -> Iterator[None]:
 
 @mutant(seed=70, breaks=GARBAGE, theme=collecting.ERASURES)
 def marks_of_a_dead_process_do_not_count() -> Iterator[None]:
-    """An erasure does not list the rounds of marks that a dead process has left."""
+    """An erasure does not add its round to the marks that a dead process has left."""
     real = ErasedContents.mark
 
-    def mark(known: ErasedContents, found: Any) -> str:
-        return found.round if real(known, found) else ""
+    def mark(known: ErasedContents, wanted: ErasedContent) -> bool:
+        return not any(found.address == wanted.address for found in known.marks()) and real(known, wanted)
 
     with instead((ErasedContents, "mark", mark)):
         yield
