@@ -47,6 +47,8 @@ The steps of `deleting` can be repeated by anybody at any time: marks that count
 an address again.
 
 After a kill, the record says where to go on. The next call of `erase` in the repository and the next collection do so.
+Then the call erases what it was asked for, because its paths may have got content since the former erasure read the
+names.
 If a repository is deleted, the erasure waits until it is restored. A dump contains the records and marks; a restoration
 deletes the content of erasures that are `deleting` or `done`.
 """
@@ -60,7 +62,7 @@ from graveler_core.erasure.survey import Survey, refusal, sharing, survey
 from graveler_core.errors import InvalidInput, Kind, NotFound, SlowDown
 from graveler_core.gc.stock import Progress
 from graveler_core.model.entities import RepositoryRecord
-from graveler_core.model.erasure import Erasure, ErasureRule
+from graveler_core.model.erasure import Erasure, ErasureRule, ErasureState
 from graveler_core.objects.erased import erased_contents
 from graveler_core.refs import repositories
 from graveler_core.stores import Stores
@@ -98,26 +100,43 @@ def erase(
         return _foreseen(stores, repo, plan, progress)
     repositories.require_changeable(repo)
     for _ in range(ROUNDS):
-        work = StandingErasure(stores, repo, progress)
-        ended = work.run()
-        if ended is not None and ended.rule == plan.rule:
-            work.require_done(ended)
-            return work.report(ended)
-        found = _admitted(stores, repo, plan, progress)
-        if not found.objects.num_rows:
-            work.remove_paths(plan)
-            return Erased(
-                dry_run=False,
-                rule=plan.rule,
-                commits=work.commits,
-                naming=naming_commits(stores, repo, plan.rule, progress),
-            )
-        if work.begin(plan):
-            ended = work.run()
-            if ended is not None:
-                work.require_done(ended)
-                return work.report(ended)
+        erased = _attempt(stores, repo, plan, progress)
+        if erased is not None:
+            return erased
     raise SlowDown(f"erase: other erasures of repository {repo.id!r} came first, {ROUNDS} times; try again later")
+
+
+def _attempt(stores: Stores, repo: RepositoryRecord, plan: ErasurePlan, progress: Progress) -> Erased | None:
+    """Complete the erasure that is under way, and erase what is left. Return `None` if others came first.
+
+    The former erasure may have read the names before this call began. So it replaces a new one only if it has the same
+    paths, and this process itself has made the decision to delete.
+    """
+    work = StandingErasure(stores, repo, progress)
+    ended = work.run()
+    done = None
+    if ended is None or ended.rule != plan.rule:
+        work = StandingErasure(stores, repo, progress)  # the report contains nothing of other paths
+    elif ended.state is ErasureState.DONE:
+        done = ended
+    if done is not None and done.id in work.decided:
+        return work.report(done)
+    found = survey(stores, repo, plan.rule, progress)
+    if done is None:
+        _require_any(repo, plan.rule, found)
+    _require_admitted(stores, repo, plan, found, progress)
+    if not found.objects.num_rows:
+        work.remove_paths(plan)
+        return work.report(done or plan)
+    id = work.begin(plan)
+    if not id:
+        return None
+    work.run()
+    own = erased_contents(stores.kv, repo).find(id)
+    if own is None:
+        return None
+    work.require_done(own)
+    return work.report(own)
 
 
 def resume(stores: Stores, repo: RepositoryRecord, *, progress: Progress = lambda more: None) -> Erasure | None:
@@ -140,7 +159,8 @@ def erasures(stores: Stores, repo: RepositoryRecord) -> list[Erasure]:
 
 
 def _foreseen(stores: Stores, repo: RepositoryRecord, plan: ErasurePlan, progress: Progress) -> Erased:
-    found = _found(stores, repo, plan.rule, progress)
+    found = survey(stores, repo, plan.rule, progress)
+    _require_any(repo, plan.rule, found)
     shared = sharing(stores, repo, plan.rule, found.objects, progress)
     return Erased(
         dry_run=True,
@@ -155,21 +175,19 @@ def _foreseen(stores: Stores, repo: RepositoryRecord, plan: ErasurePlan, progres
     )
 
 
-def _found(stores: Stores, repo: RepositoryRecord, rule: ErasureRule, progress: Progress) -> Survey:
-    found = survey(stores, repo, rule, progress)
+def _require_any(repo: RepositoryRecord, rule: ErasureRule, found: Survey) -> None:
     if not (found.entries or found.inline or found.outside):
         raise NotFound(
             f"erase: no commit and no branch of repository {repo.id!r} has ever had {rule}", kind=Kind.PathNotFound
         )
-    return found
 
 
-def _admitted(stores: Stores, repo: RepositoryRecord, plan: ErasurePlan, progress: Progress) -> Survey:
-    """Return what an erasure finds, unless it is refused."""
-    found = _found(stores, repo, plan.rule, progress)
+def _require_admitted(
+    stores: Stores, repo: RepositoryRecord, plan: ErasurePlan, found: Survey, progress: Progress
+) -> None:
+    """Refuse an erasure that cannot or must not delete what it finds, or whose paths a protected branch shows."""
     shared = [] if plan.shared else sharing(stores, repo, plan.rule, found.objects, progress)
     refused = refusal(plan.rule, found, shared)
     if refused is not None:
         raise refused
     require_removable(stores, repo, plan.rule)
-    return found

@@ -50,11 +50,11 @@ class StandingErasure:
         self.progress = progress
         self.where = keys.erasing(repository.id, repository.uid)
         self.commits = list[tuple[BranchId, CommitId]]()
-        self.refused: GravelerError | None = None
-        """Reason for which this process has withdrawn the erasure."""
+        self.decided = dict[str, GravelerError | None]()
+        """Erasures that this process has decided, by id: the reason for which it has withdrawn one, or `None`."""
 
-    def begin(self, plan: ErasurePlan) -> bool:
-        """Create the record. Return `False` if another erasure is under way.
+    def begin(self, plan: ErasurePlan) -> str:
+        """Create the record. Return its id, or "" if another erasure is under way.
 
         Raises:
             InvalidInput, LimitExceeded: No commit can have the texts of the erasure.
@@ -76,8 +76,8 @@ class StandingErasure:
         try:
             access.create(self.stores.kv, self.where, record, once=True)
         except PredicateFailed:
-            return False
-        return True
+            return ""
+        return id
 
     def run(self) -> Erasure | None:
         """Complete the erasure that is under way, from any state. Return it as it ended, or `None` if there is none."""
@@ -101,26 +101,20 @@ class StandingErasure:
 
     def require_done(self, ended: Erasure) -> None:
         """Raise the reason if the erasure was withdrawn."""
-        if self.refused is not None:
-            raise self.refused
         if ended.state is not ErasureState.DONE:
-            raise Conflict(
+            raise self.decided.get(ended.id) or Conflict(
                 f"erasure {ended.id} of {ended.rule}: was withdrawn, because other paths name the content; nothing was "
                 "deleted",
                 kind=Kind.ContentShared,
             )
 
-    def report(self, ended: Erasure) -> Erased:
-        """Return the report of a complete erasure."""
-        return Erased(
-            dry_run=False,
-            rule=ended.rule,
-            erasure=ended.id,
-            objects=ended.objects,
-            size=ended.size,
-            commits=self.commits,
-            naming=naming_commits(self.stores, self.repository, ended.rule, self.progress),
-        )
+    def report(self, of: Erasure | ErasurePlan) -> Erased:
+        """Return the report of a complete erasure, or of a plan that has found no content to delete."""
+        naming = naming_commits(self.stores, self.repository, of.rule, self.progress)
+        report = Erased(dry_run=False, rule=of.rule, commits=self.commits, naming=naming)
+        if isinstance(of, Erasure):
+            report.erasure, report.objects, report.size = of.id, of.objects, of.size
+        return report
 
     def remove_paths(self, wanted: ErasurePlan | Erasure, id: str = "") -> None:
         """Remove the paths from all branches, and note the commits."""
@@ -150,11 +144,12 @@ class StandingErasure:
         refused = refusal(erasure.rule, found, shared)
         if refused is not None:
             if self._swapped(listed, state=ErasureState.WITHDRAWN) is not None:
-                self.refused = refused
+                self.decided[erasure.id] = refused
         elif self._all_marked(found):
             marks = erased_contents(self.stores.kv, self.repository).marked(listed.value)
             size = sum(mark.size for mark in marks)
-            self._swapped(listed, state=ErasureState.DELETING, objects=len(marks), size=size)
+            if self._swapped(listed, state=ErasureState.DELETING, objects=len(marks), size=size) is not None:
+                self.decided[erasure.id] = None
 
     def _marked(self, erasure: Erasure, found: Survey) -> tuple[str, ...]:
         """Mark the objects that no mark counts for, as a round of this process. Return all rounds to list."""

@@ -5,12 +5,16 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
+
+from graveler_core.blobs.local import LocalBlobs
 from graveler_core.blobs.open import OpenedBlobs
 from graveler_core.errors import Kind, NotFound
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.repository import Repository
 from graveler_core.kv.store import Store
 from graveler_core.model.erasure import ErasureState
+from tests.unit.engine.interposed import Crash
 from tests.unit.engine.world import World
 
 PREFIX = "u/1/"
@@ -51,6 +55,18 @@ class Lake:
 
     def branch(self, name: str = "main", kv: Store | None = None) -> Branch:
         return self.on(kv).branch(name)
+
+    def leave_while_deleting(self, prefix: str = PREFIX) -> None:
+        """Leave an erasure in the state `deleting`, before any deletion."""
+
+        def die(blobs: LocalBlobs, address: str) -> None:
+            raise Crash
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(LocalBlobs, "delete", die)
+            with pytest.raises(Crash):
+                self.repo.erase(prefix=prefix, why="request 17")
+        assert self.repo.erasures()[-1].state is ErasureState.DELETING
 
     @property
     def objects(self) -> set[str]:
