@@ -15,7 +15,8 @@
    now, enter the erasure as `withdrawn` ✓. This includes content that is marked and that no entry at the paths names
    any more. Otherwise enter it as `deleting` ✓.
 6. Write the files of the erasure into the namespace (`objects.erasure_files`), delete the objects, enter the erasure
-   under `erasures/<id>` as `done` ✓, and remove the record `erasing` ✓.
+   under `erasures/<id>` as `done` ✓, and remove the record `erasing` ✓. Before each batch of deletions, check that the
+   repository still owns the namespace (`gc.own_namespace`).
 
 Trees, layouts and ids do not change. A read finds an object missing, finds its mark, and reports the erasure.
 
@@ -60,6 +61,7 @@ from graveler_core.erasure.report import Erased, naming_commits
 from graveler_core.erasure.standing import ROUNDS, ErasurePlan, StandingErasure
 from graveler_core.erasure.survey import Survey, refusal, sharing, survey
 from graveler_core.errors import InvalidInput, Kind, NotFound, SlowDown
+from graveler_core.gc.own_namespace import require_own_namespace
 from graveler_core.gc.stock import Progress
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.erasure import Erasure, ErasureRule, ErasureState
@@ -90,12 +92,14 @@ def erase(
         Conflict: Other paths or repositories name the content (`ContentShared`). No content was deleted. If they were
             staged in the meantime, branches may have lost the paths.
         PermissionDenied: The repository is read-only, or a branch that shows the paths is protected.
-        CorruptData: An item that names objects is missing or damaged, so it is unknown what shares the content.
+        CorruptData: An item that names objects is missing or damaged, so it is unknown what shares the content. Or the
+            namespace belongs to another repository. Nothing more was deleted.
         SlowDown: The paths are written again and again, or others erase all the time. Erase again.
         Unavailable, OutcomeUnknown: Erase again.
     """
     if repo.bare:
         raise InvalidInput(f"erase: repository {repo.id!r} is bare")
+    require_own_namespace(stores, repo, dry_run=plan.dry_run)
     if plan.dry_run:
         return _foreseen(stores, repo, plan, progress)
     repositories.require_changeable(repo)

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from graveler_core.blobs.deletion import delete_all
+from graveler_core.blobs.deletion import batches, delete_all
 from graveler_core.engine.committing.draft import Draft
 from graveler_core.erasure.branches import remove_from_branches
 from graveler_core.erasure.report import Erased, naming_commits
 from graveler_core.erasure.survey import Survey, refusal, sharing, survey
 from graveler_core.errors import Conflict, GravelerError, Kind, PermissionDenied, PredicateFailed, SlowDown
+from graveler_core.gc.own_namespace import require_own_namespace
 from graveler_core.gc.stock import Progress
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.erasure import ErasedContent, Erasure, ErasureRule, ErasureState
@@ -24,6 +25,8 @@ from graveler_core.records.access import Held
 from graveler_core.refs import repositories
 from graveler_core.stores import Stores
 
+DELETED_AT_ONCE = 2_000
+"""Maximum number of objects that are deleted between two checks that the repository owns the namespace."""
 ROUNDS = 10
 """Maximum number of rounds of one call. More are needed only if the paths are written again and again."""
 
@@ -84,6 +87,7 @@ class StandingErasure:
         held = access.read(self.stores.kv, self.where)
         if held is None:
             return None
+        require_own_namespace(self.stores, self.repository)
         begun = held.value
         for _ in range(ROUNDS):
             if held is None or held.value.id != begun.id:
@@ -178,12 +182,19 @@ class StandingErasure:
         ended = {"ended": self.stores.clock.now(), "nonce": Nonce(self.stores.ids.fresh())}
         if erasure.state is ErasureState.DELETING:
             ended["state"] = ErasureState.DONE
-            addresses = [mark.address for mark in erased_contents(self.stores.kv, self.repository).marked(erasure)]
-            blobs = self.stores.blobs.at(self.repository.storage_namespace)
-            erasure_files.write(blobs, erasure, addresses)
-            delete_all(blobs, addresses, self.stores.executor.map, self.progress)
+            self._delete(erasure)
         folder = keys.erasures(self.repository.id, self.repository.uid)
         access.write_if_absent(self.stores.kv, folder.at(erasure.id), erasure.model_copy(update=ended))
+
+    def _delete(self, erasure: Erasure) -> None:
+        """Delete the objects that are marked, while the repository owns the namespace."""
+        addresses = [mark.address for mark in erased_contents(self.stores.kv, self.repository).marked(erasure)]
+        blobs = self.stores.blobs.at(self.repository.storage_namespace)
+        require_own_namespace(self.stores, self.repository)
+        erasure_files.write(blobs, erasure, addresses)
+        for batch in batches(addresses, DELETED_AT_ONCE):
+            require_own_namespace(self.stores, self.repository)
+            delete_all(blobs, batch, self.stores.executor.map, self.progress)
 
     def _swapped(self, held: Held[Erasure], **fields: object) -> Held[Erasure] | None:
         """Swap in fields of the record. Return `None` if another process has changed it."""

@@ -87,7 +87,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graveler_core.blobs.deletion import delete_all
-from graveler_core.errors import CorruptData, InvalidInput, Kind
+from graveler_core.errors import InvalidInput
 from graveler_core.gc.candidates import Candidates
 from graveler_core.gc.collected import Collected
 from graveler_core.gc.collection_plan import CollectionPlan
@@ -97,13 +97,12 @@ from graveler_core.gc.examination import ObjectsToExamine, begin_examination, ex
 from graveler_core.gc.examined_objects import ExaminedObjects, measured
 from graveler_core.gc.expiry import CommitStates, read_states
 from graveler_core.gc.object_listing import ObjectListing
+from graveler_core.gc.own_namespace import require_own_namespace
 from graveler_core.gc.stock import Progress
 from graveler_core.gc.unreached import UnreachedCommits
 from graveler_core.model.collection import CollectionState, CondemnedSet, Reason
 from graveler_core.model.entities import RepositoryRecord
-from graveler_core.objects import condemned, expired_commits, owner_files
-from graveler_core.records import access
-from graveler_core.records import layout as keys
+from graveler_core.objects import condemned, expired_commits
 from graveler_core.refs import repositories
 from graveler_core.stores import Stores
 
@@ -171,17 +170,7 @@ class _Collection:
 
     def require_claim(self) -> None:
         """Refuse to work in a namespace that belongs to another repository."""
-        repo = self.repository
-        if repositories.get(self.stores.kv, self.stores.clock, self.stores.ids, repo.id).uid != repo.uid:
-            repositories.usable(repo.id, None)
-        claim = access.read(self.stores.kv, keys.namespace_claim(repo.storage_namespace))
-        if claim is None or claim.value.owner != repo.uid:
-            raise CorruptData(
-                f"repository {repo.id!r}: does not own its storage namespace {repo.storage_namespace!r}; nothing "
-                "more is deleted",
-                kind=Kind.CorruptRecord,
-            )
-        owner_files.require_owner(self.blobs, repo, dry_run=self.plan.dry_run)
+        require_own_namespace(self.stores, self.repository, dry_run=self.plan.dry_run)
 
     def finish(self) -> None:
         """Delete the objects of the current set if it is due, and the commits that are entered as removed."""
