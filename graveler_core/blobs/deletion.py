@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
 from graveler_core.blobs.port import Blobs
-from graveler_core.errors import GravelerError
+from graveler_core.errors import GravelerError, Kind, OutcomeUnknown, SlowDown, Unavailable
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -37,7 +37,40 @@ def delete_all(
     for batch, failed in zip(work, run(blobs.delete_many, work), strict=True):
         deleted(len(batch) - len(failed))
         if failed:
-            raise _failure(failed, len(batch))
+            raise failure(failed, len(batch))
+
+
+def delete_permitted(
+    blobs: Blobs, addresses: Sequence[str], run: Map = map, deleted: Callable[[int], object] = lambda count: None
+) -> dict[str, GravelerError]:
+    """Delete objects, and go on if the store refuses to delete some of them. Missing objects are not errors.
+
+    Args:
+        blobs: Storage namespace.
+        addresses: Addresses of the objects.
+        run: Runs the requests.
+        deleted: Called after each request with the number of objects that it has deleted.
+
+    Returns:
+        The errors of the objects that the store refuses to delete.
+
+    Raises:
+        GravelerError: The store has failed, as for `delete_all`.
+    """
+    refused = dict[str, GravelerError]()
+    work = batches(addresses, blobs.deletes_at_once)
+    for batch, failed in zip(work, run(blobs.delete_many, work), strict=True):
+        deleted(len(batch) - len(failed))
+        others = {address: error for address, error in failed.items() if not is_refusal(error)}
+        if others:
+            raise failure(others, len(batch))
+        refused |= failed
+    return refused
+
+
+def is_refusal(error: GravelerError) -> bool:
+    """Return true if an error is about one object, such as one under a legal hold, and other objects can be deleted."""
+    return error.kind is Kind.PermissionDenied or not isinstance(error, (OutcomeUnknown, SlowDown, Unavailable))
 
 
 def batches(items: Sequence[T], size: int) -> list[Sequence[T]]:
@@ -45,8 +78,8 @@ def batches(items: Sequence[T], size: int) -> list[Sequence[T]]:
     return [items[start : start + size] for start in range(0, len(items), size)]
 
 
-def _failure(failed: dict[str, GravelerError], count: int) -> GravelerError:
-    """Return the first error of a request, and the number of objects."""
+def failure(failed: dict[str, GravelerError], count: int) -> GravelerError:
+    """Return the first error of a request, with the number of objects that failed and of all objects."""
     error = next(iter(failed.values()))
     if count == 1:
         return error

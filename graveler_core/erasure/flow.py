@@ -16,7 +16,8 @@
    any more. Otherwise enter it as `deleting` ✓.
 6. Write the files of the erasure into the namespace (`objects.erasure_files`), delete the objects, enter the erasure
    under `erasures/<id>` as `done` ✓, and remove the record `erasing` ✓. Before each batch of deletions, check that the
-   repository still owns the namespace (`gc.own_namespace`).
+   repository still owns the namespace (`gc.own_namespace`). If the store refuses to delete some of the objects, delete
+   the others, and stay `deleting`. The next call tries again. Collections go on in the meantime.
 
 Trees, layouts and ids do not change. A read finds an object missing, finds its mark, and reports the erasure.
 
@@ -60,7 +61,7 @@ from graveler_core.erasure.branches import require_removable
 from graveler_core.erasure.report import Erased, naming_commits
 from graveler_core.erasure.standing import ROUNDS, ErasurePlan, StandingErasure
 from graveler_core.erasure.survey import Survey, refusal, sharing, survey
-from graveler_core.errors import InvalidInput, Kind, NotFound, SlowDown
+from graveler_core.errors import GravelerError, InvalidInput, Kind, NotFound, SlowDown
 from graveler_core.gc.own_namespace import require_own_namespace
 from graveler_core.gc.stock import Progress
 from graveler_core.model.entities import RepositoryRecord
@@ -95,7 +96,7 @@ def erase(
         CorruptData: An item that names objects is missing or damaged, so it is unknown what shares the content. Or the
             namespace belongs to another repository. Nothing more was deleted.
         SlowDown: The paths are written again and again, or others erase all the time. Erase again.
-        Unavailable, OutcomeUnknown: Erase again.
+        Unavailable, OutcomeUnknown: Erase again. If the store refuses to delete some objects, all others are deleted.
     """
     if repo.bare:
         raise InvalidInput(f"erase: repository {repo.id!r} is bare")
@@ -143,13 +144,22 @@ def _attempt(stores: Stores, repo: RepositoryRecord, plan: ErasurePlan, progress
     return work.report(own)
 
 
-def resume(stores: Stores, repo: RepositoryRecord, *, progress: Progress = lambda more: None) -> Erasure | None:
-    """Complete the erasure that is under way, if there is one. Return it as it ended.
+def resume(stores: Stores, repo: RepositoryRecord, *, progress: Progress = lambda more: None) -> GravelerError | None:
+    """Complete the erasure that is under way, if there is one.
+
+    Returns:
+        The reason for which the store refuses to delete some of its objects, or `None`. The others are deleted.
 
     Raises:
         GravelerError: As for `erase`.
     """
-    return StandingErasure(stores, repo, progress).run()
+    work = StandingErasure(stores, repo, progress)
+    try:
+        work.run()
+    except GravelerError as e:
+        if e is not work.undeleted:
+            raise
+    return work.undeleted
 
 
 def erasures(stores: Stores, repo: RepositoryRecord) -> list[Erasure]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from graveler_core.blobs.deletion import batches, delete_all
+from graveler_core.blobs.deletion import batches, delete_permitted, failure
 from graveler_core.engine.committing.draft import Draft
 from graveler_core.erasure.branches import remove_from_branches
 from graveler_core.erasure.report import Erased, naming_commits
@@ -55,6 +55,8 @@ class StandingErasure:
         self.commits = list[tuple[BranchId, CommitId]]()
         self.decided = dict[str, GravelerError | None]()
         """Erasures that this process has decided, by id: the reason for which it has withdrawn one, or `None`."""
+        self.undeleted: GravelerError | None = None
+        """Reason for which some objects could not be deleted, although the others are."""
 
     def begin(self, plan: ErasurePlan) -> str:
         """Create the record. Return its id, or "" if another erasure is under way.
@@ -83,7 +85,12 @@ class StandingErasure:
         return id
 
     def run(self) -> Erasure | None:
-        """Complete the erasure that is under way, from any state. Return it as it ended, or `None` if there is none."""
+        """Complete the erasure that is under way, from any state. Return it as it ended, or `None` if there is none.
+
+        Raises:
+            GravelerError: The erasure cannot end. If only the deletion of some objects is refused, the error is in
+                `undeleted`, too.
+        """
         held = access.read(self.stores.kv, self.where)
         if held is None:
             return None
@@ -128,11 +135,7 @@ class StandingErasure:
         try:
             self._round(held)
         except PermissionDenied as e:
-            raise PermissionDenied(
-                f"erasure {held.value.id} of {held.value.rule} is under way and cannot end: {e.message}",
-                kind=e.kind,
-                **e.details,
-            ) from e
+            raise _unable(held.value, e) from e
 
     def _round(self, held: Held[Erasure]) -> None:
         """Mark what is to be erased, remove the paths, and decide how to go on."""
@@ -187,14 +190,20 @@ class StandingErasure:
         access.write_if_absent(self.stores.kv, folder.at(erasure.id), erasure.model_copy(update=ended))
 
     def _delete(self, erasure: Erasure) -> None:
-        """Delete the objects that are marked, while the repository owns the namespace."""
+        """Delete the objects that are marked, while the repository owns the namespace. The next call tries those again
+        that the store refuses to delete.
+        """
         addresses = [mark.address for mark in erased_contents(self.stores.kv, self.repository).marked(erasure)]
         blobs = self.stores.blobs.at(self.repository.storage_namespace)
         require_own_namespace(self.stores, self.repository)
         erasure_files.write(blobs, erasure, addresses)
+        refused = dict[str, GravelerError]()
         for batch in batches(addresses, DELETED_AT_ONCE):
             require_own_namespace(self.stores, self.repository)
-            delete_all(blobs, batch, self.stores.executor.map, self.progress)
+            refused |= delete_permitted(blobs, batch, self.stores.executor.map, self.progress)
+        if refused:
+            self.undeleted = _unable(erasure, failure(refused, len(addresses)))
+            raise self.undeleted
 
     def _swapped(self, held: Held[Erasure], **fields: object) -> Held[Erasure] | None:
         """Swap in fields of the record. Return `None` if another process has changed it."""
@@ -208,3 +217,9 @@ class StandingErasure:
 def _removal(wanted: ErasurePlan | Erasure, id: str) -> Draft:
     """Return the draft of the commits that remove the paths."""
     return Draft(f"Erase {wanted.rule}: {wanted.why}", wanted.by, {"erasure": id} if id else {})
+
+
+def _unable(erasure: Erasure, why: GravelerError) -> GravelerError:
+    """Return the error of an erasure that cannot end."""
+    message = f"erasure {erasure.id} of {erasure.rule} is under way and cannot end: {why.message}"
+    return type(why)(message, kind=why.kind, **why.details)

@@ -236,9 +236,15 @@ class Maintenance(Handle):
             InvalidInput: the grace period is too short, the repository is bare, or the inventory is damaged.
             CorruptData: an item that names content is damaged. Nothing was condemned or deleted.
             NotFound: the repository has been deleted, or the inventory does not exist.
+            Unavailable: the store refuses to delete objects of an erasure that was interrupted. The collection itself
+                has ended.
         """
         plan, repository = CollectionPlan(grace, dry_run, alone, foreign, inventory, rules), self._active()
+        undeleted = None
         if not dry_run:
             with suppress(PermissionDenied):  # a branch is protected now; the list of erasures shows it
-                resume(self._stores, repository, progress=progress)
-        return collect(self._stores, repository, plan, progress=progress)
+                undeleted = resume(self._stores, repository, progress=progress)
+        collected = collect(self._stores, repository, plan, progress=progress)
+        if undeleted is not None:
+            raise undeleted
+        return collected

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from graveler_core.blobs.created_once import CreatedOnce
-from graveler_core.blobs.deletion import batches, delete_all
+from graveler_core.blobs.deletion import batches, delete_all, delete_permitted
 from graveler_core.blobs.open import open_blobs
 from graveler_core.blobs.port import Blobs
 from graveler_core.errors import GravelerError, Kind, OutcomeUnknown, SlowDown, Unavailable
@@ -63,6 +63,17 @@ def test_a_failure_ends_it_and_names_the_objects() -> None:
     assert pickle.loads(pickle.dumps(caught.value)).details == caught.value.details
     assert counts == [3, 1]
     assert _left(blobs) == NAMES[4:]
+
+
+def test_objects_that_a_store_refuses_to_delete_keep_no_others() -> None:
+    refused = {NAMES[0]: Unavailable("held", kind=Kind.PermissionDenied)}
+    blobs, counts = _filled(dict(refused)), list[int]()
+    assert delete_permitted(blobs, NAMES, deleted=counts.append) == refused
+    assert (_left(blobs), counts) == (NAMES[:1], [2, 3, 1])
+    blobs = _filled({NAMES[0]: Unavailable("away")})
+    with pytest.raises(Unavailable, match="1 of 3 objects could not be deleted: away"):
+        delete_permitted(blobs, NAMES)
+    assert _left(blobs) == [NAMES[0], *NAMES[3:]]
 
 
 def test_the_failure_of_a_single_request_is_its_own() -> None:
