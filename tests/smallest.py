@@ -108,6 +108,7 @@ SMALLEST = {
     "graveler_core.gc.object_listing._PAGE": 1,
     "graveler_core.gc.object_digests.CHUNK_BYTES": 1,
     "graveler_core.gc.sweep.BATCH": 1,
+    "graveler_core.gc.sweep._DELETED_AT_ONCE": 1,
     "graveler_core.gc.unreached._BATCH": 1,
     "graveler_core.guard.addresses._FEW": 0,
     "graveler_core.iam.credentials._PAGE": 1,

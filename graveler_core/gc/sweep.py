@@ -11,9 +11,9 @@ sweep, because it is unknown which items the damaged item named. So does an owne
 3. Objects: delete those that are old and unmarked. An object is deleted only if it has not changed since its age was
 read. A writer that is about to name an object writes it again.
 4. Blobs: delete those that are old and unmarked, in batches. A batch holds a lock (`SweepRegister`) that each renewal
-of a file also takes. It reads the age of each blob again, and deletes those that are still old. `objects.kept_blobs`
-explains why a writer that finds a stored blob and is about to name it is safe. The repository and the owner files are
-read again before each batch.
+of a file also takes. It reads the age of each blob again, and deletes those that are still old, a few at a time.
+`objects.kept_blobs` and `objects.sweep_register` explain why a writer that finds a stored blob and is about to name it
+is safe. The repository and the owner files are read again before each batch.
 5. Files of layers: delete those that are old, on no branch, and in no cleanup record that is read after the listing.
 Their writer did not know that the cleaner had dropped the layer. The cleanup record exists from before the first
 file until the layer cannot be listed any more (`engine.cleaning.live`), so such a layer is never listed again.
@@ -29,8 +29,9 @@ began before), the hour of a cached layout, and the difference of the clocks. Le
 other process works on the repository. The duration of the sweep does not matter: items that it considers old were
 old at its start.
 
-After a crash the register remains held for a minute, and the next sweep deletes the rest. Two sweeps take turns with
-the register; the later one finds items young that were created again after the first one had deleted them.
+After a crash or a failed deletion the register remains held for three minutes, and the next sweep deletes the rest.
+Two sweeps take turns with the register; the later one finds items young that were created again after the first one had
+deleted them.
 """
 
 from __future__ import annotations
@@ -68,7 +69,11 @@ LEAST_GRACE = timedelta(days=1)
 _LEADING = (Thing.NAMESPACE, Thing.BRANCH, Thing.TAG, Thing.REFERENCE_LOG, Thing.COMMIT, Thing.LAYOUT, Thing.NODE)
 """Kinds of items that name other items."""
 BATCH = 100
-"""Number of blobs that are deleted while the lock is held. The deletion takes less than half of its lease."""
+"""Number of blobs that are deleted while the lock is held."""
+_DELETED_AT_ONCE = 16
+"""Maximum number of blobs that are deleted without asking if time is left. A store deletes so many at once, so they
+take no longer than one request.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,10 +245,10 @@ def _deleted(work: _Sweep, batch: Sequence[ObjectId]) -> list[ObjectId]:
         repositories.usable(repo.id, None)
     blobs, deleted = stores.blobs.at(repo.storage_namespace), list[ObjectId]()
     owner_files.require_owner(blobs, repo)
-    with SweepRegister(stores.kv, repo, stores.clock, stores.ids).held() as in_time:
+    with SweepRegister(stores.kv, repo, stores.clock, stores.ids).held(deleting=True) as in_time:
         ages = list(stores.executor.map(partial(_age, work), batch))
         old = [id for id, age in zip(batch, ages, strict=True) if age is _Age.OLD]
-        for some in batches(old, blobs.deletes_at_once):
+        for some in batches(old, min(_DELETED_AT_ONCE, blobs.deletes_at_once)):
             if in_time():
                 delete_all(blobs, [address(id) for id in some])
                 deleted += some

@@ -1,5 +1,9 @@
 """Register that one process holds at a time. After a fixed time another process may take it over, so nobody waits
 longer for a crashed holder.
+
+A process that waits takes the register over when it has seen the same record for that time, by its own monotonic clock.
+The record was written before the process saw it first. The former holder has therefore held the register for at least
+that time, however much the clocks of the two machines differ.
 """
 
 from __future__ import annotations
@@ -23,8 +27,17 @@ _PAUSE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
+class Hold(Generic[R]):
+    """Register that this process has taken."""
+
+    record: Held[R]
+    began: float
+    """Monotonic time at which this process did not hold the register yet."""
+
+
+@dataclass(frozen=True, slots=True)
 class TimedRegister(Generic[R]):
-    """A register and the time for which a process may hold it."""
+    """A register and the time after which another process may take it over."""
 
     kv: Store
     where: Location[R]
@@ -33,33 +46,36 @@ class TimedRegister(Generic[R]):
     before_takeover: Callable[[R], object] = lambda former: None
     """Called with the record of a holder whose time is over, before the register is taken over."""
 
-    def take(self, holder: R) -> Held[R]:
+    def take(self, holder: R) -> Hold[R]:
         """Wait until the register is free, and take it.
 
         Args:
             holder: Record of this process, with a fresh nonce. Its time is set to the time of each attempt.
         """
+        began = first_seen = self.clock.monotonic()
+        seen: Held[R] | None = None
         while True:
-            with suppress(PredicateFailed, OutcomeUnknown):
-                taken = self._try(holder)
-                if taken is not None:
-                    return taken
+            start = self.clock.monotonic()
+            standing = access.read(self.kv, self.where)
+            if standing is not None and standing.value.nonce == holder.nonce:
+                return Hold(standing, began)  # the response to an earlier request was lost
+            began = start
+            if standing != seen:
+                seen, first_seen = standing, self.clock.monotonic()
+            if standing is None or self.clock.monotonic() - first_seen >= self.hold_time.total_seconds():
+                with suppress(PredicateFailed, OutcomeUnknown):
+                    return Hold(self._write(standing, holder), began)
             self.clock.sleep(_PAUSE)
 
-    def release(self, held: Held[R]) -> None:
+    def release(self, hold: Hold[R]) -> None:
         """Let others take the register. If that fails, they take it over when the time is over."""
         with suppress(GravelerError):
-            access.remove(self.kv, self.where, held)
+            access.remove(self.kv, self.where, hold.record)
 
-    def _try(self, holder: R) -> Held[R] | None:
-        now = self.clock.now()
-        standing = access.read(self.kv, self.where)
-        if standing is not None and standing.value.nonce == holder.nonce:
-            return standing  # the response to an earlier request was lost
-        taken = holder.model_copy(update={"since": now})
+    def _write(self, standing: Held[R] | None, holder: R) -> Held[R]:
+        """Take the register, if it is free or has the record that was read."""
+        taken = holder.model_copy(update={"since": self.clock.now()})
         if standing is None:
             return access.create(self.kv, self.where, taken, once=True)
-        if now - standing.value.since >= self.hold_time:
-            self.before_takeover(standing.value)
-            return access.replace(self.kv, self.where, standing, taken)
-        return None
+        self.before_takeover(standing.value)
+        return access.replace(self.kv, self.where, standing, taken)

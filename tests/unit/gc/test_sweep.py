@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
-from graveler_core.errors import CorruptData, InvalidInput, Kind, NotFound
+from graveler_core.blobs.open import OpenedBlobs
+from graveler_core.errors import CorruptData, GravelerError, InvalidInput, Kind, NotFound, OutcomeUnknown
+from graveler_core.gc import sweep as sweep_module
 from graveler_core.gc.sweep import GRACE, SweepPlan, Swept, sweep
 from graveler_core.model.ids import ObjectId
 from graveler_core.objects.objects import decode_object
-from graveler_core.objects.sweep_register import HOLD_TIME, SweepRegister
+from graveler_core.objects.sweep_register import HOLD_TIME, WORK_TIME, SweepRegister
 from graveler_core.records import layout as keys
+from graveler_core.testing.counting_blobs import CountingBlobs
 from tests.unit.engine.interposed import Interposed
 from tests.unit.engine.world import entry
 from tests.unit.gc.places import Place
@@ -255,6 +259,40 @@ def test_a_crash_leaves_the_rest_to_the_next(aged: Place) -> None:
     assert swept(aged).blobs == LEFT_BY_THE_MERGE
     assert aged.world.clock.time - began > HOLD_TIME - timedelta(seconds=1)
     assert aged.world.kv.get(where.partition, where.key) is None
+
+
+def test_a_failed_deletion_leaves_the_register(aged: Place) -> None:
+    """The request may still arrive, so whoever needs one of the files has to wait."""
+
+    def lost(verb: str, address: str) -> OutcomeUnknown | None:
+        return OutcomeUnknown("lost") if verb == "delete" else None
+
+    where = keys.sweeping(aged.repo)
+    blobs = CountingBlobs(aged.stores.blobs.at(aged.repo.storage_namespace), lost)
+    with patch.object(OpenedBlobs, "at", lambda *_: blobs), pytest.raises(OutcomeUnknown):
+        swept(aged)
+    assert aged.world.kv.get(where.partition, where.key) is not None
+
+
+def test_a_sweep_asks_again_before_each_few_deletions(aged: Place) -> None:
+    """Each deletion takes so long that there is no time for a second."""
+    clock, slow = aged.world.clock, list[int]()
+
+    class Slow(CountingBlobs):
+        @property
+        def deletes_at_once(self) -> int:
+            return 1_000
+
+        def delete_many(self, addresses: Sequence[str]) -> dict[str, GravelerError]:
+            slow.append(len(addresses))
+            clock.sleep(WORK_TIME.total_seconds())
+            return super().delete_many(addresses)
+
+    blobs = Slow(aged.stores.blobs.at(aged.repo.storage_namespace))
+    with patch.object(OpenedBlobs, "at", lambda *_: blobs), patch.object(sweep_module, "_DELETED_AT_ONCE", 2):
+        done = swept(aged)
+    assert slow == [2]
+    assert (done.blobs, done.rest) == (2, LEFT_BY_THE_MERGE - 2)
 
 
 def test_damaged_objects_stay(aged: Place) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import timedelta
+from unittest.mock import patch
 
 import pytest
 
@@ -12,7 +15,7 @@ from graveler_core.blobs.open import open_blobs
 from graveler_core.errors import OutcomeUnknown
 from graveler_core.kv.backends.memory import open_memory
 from graveler_core.objects.kept_blobs import FRESH, KeptBlobs
-from graveler_core.objects.sweep_register import HOLD_TIME, SweepRegister
+from graveler_core.objects.sweep_register import HOLD_TIME, WORK_TIME, SweepRegister
 from graveler_core.records import layout as keys
 from graveler_core.testing.counting_blobs import CountingBlobs
 from tests.unit.engine.interposed import Interposed
@@ -36,6 +39,13 @@ def kv() -> Interposed:
 @pytest.fixture
 def kept(counted: CountingBlobs, kv: Interposed) -> KeptBlobs:
     return KeptBlobs(counted, SweepRegister(kv, REPOSITORY, FakeClock(), CountedIds()), time.time)
+
+
+def other_ids() -> CountedIds:
+    """Those of another process."""
+    ids = CountedIds()
+    ids.skip(1_000)
+    return ids
 
 
 def old(kept: KeptBlobs) -> KeptBlobs:
@@ -109,10 +119,67 @@ def test_lost_answers_of_the_register(kept: KeptBlobs, kv: Interposed, call: int
     assert (left is not None) is False or (call == 2 and not happened)
 
 
-def test_who_holds_it_for_too_long_stops(kept: KeptBlobs) -> None:
+def test_a_clock_that_is_ahead_takes_nothing_over_sooner(kept: KeptBlobs, kv: Interposed) -> None:
+    """Nobody knows by how much the clocks of two machines differ."""
+    ahead = FakeClock()
+    ahead.time += timedelta(days=1)
+    began = ahead.monotonic()
+    with kept.register.held(), SweepRegister(kv, REPOSITORY, ahead, other_ids()).held():
+        assert ahead.monotonic() - began >= HOLD_TIME.total_seconds()
+
+
+def test_a_new_holder_has_its_own_time(kept: KeptBlobs, kv: Interposed) -> None:
+    """A waiter that sees another holder each time does not add up their times."""
+    clock, where = FakeClock(), keys.sweeping(REPOSITORY)
+    waiter = SweepRegister(kv, REPOSITORY, clock, other_ids())
+    times = int(HOLD_TIME.total_seconds())
+
+    def others_take_turns() -> None:
+        """One holder after the other, each for ten seconds, whenever the waiter reads."""
+        kv.inner.delete(where.partition, where.key)
+        context = kept.register.held()
+        context.__enter__()
+        contexts.append(context)
+        if len(contexts) < times:
+            kv.before[len(kv.verbs) + 200] = others_take_turns
+
+    contexts = list[AbstractContextManager[Callable[[], bool]]]()
+    kv.before[0] = others_take_turns
+    began = clock.monotonic()
+    with waiter.held():
+        assert len(contexts) == times
+        assert clock.monotonic() - began >= times * 10
+
+
+@pytest.mark.parametrize("asleep", [False, True])
+def test_who_holds_it_for_too_long_stops(kept: KeptBlobs, asleep: bool) -> None:
+    """By the monotonic clock, which nobody sets; and by the other, which goes on while the machine sleeps."""
+    clock = kept.register.clock
+    assert isinstance(clock, FakeClock)
     with kept.register.held() as in_time:
-        kept.register.clock.sleep(HOLD_TIME.total_seconds() / 2)
+        stood, showed = clock.monotonic(), clock.now()
+        clock.sleep(WORK_TIME.total_seconds())
+        one, other = (lambda: stood, clock.now) if asleep else (clock.monotonic, lambda: showed)
+        with patch.object(clock, "monotonic", one), patch.object(clock, "now", other):
+            assert not in_time()
+
+
+def test_a_lost_answer_makes_nobody_hold_it_for_longer(kept: KeptBlobs, kv: Interposed) -> None:
+    """The time counts from before the request that took it, and not from when that was noticed."""
+    clock = kept.register.clock
+    kv.lose[1] = True
+    kv.before[2] = lambda: clock.sleep(WORK_TIME.total_seconds())
+    with kept.register.held() as in_time:
         assert not in_time()
+
+
+@pytest.mark.parametrize("deleting", [False, True])
+def test_who_fails_to_delete_leaves_the_register(kept: KeptBlobs, kv: Interposed, deleting: bool) -> None:
+    """A deletion may still arrive, so nobody renews a file before it has."""
+    where = keys.sweeping(REPOSITORY)
+    with pytest.raises(OutcomeUnknown), kept.register.held(deleting=deleting):
+        raise OutcomeUnknown("lost")
+    assert (kv.inner.get(where.partition, where.key) is not None) is deleting
 
 
 def test_failures_pass(kept: KeptBlobs, counted: CountingBlobs) -> None:
