@@ -136,7 +136,7 @@ class Deletion:
                 unless `alone` is true.
             dry_run: Only report what would be deleted.
             alone: Assert that no other process works on the store. With a grace period of zero, all is done at once.
-            foreign: Also delete objects that graveler has not created.
+            foreign: Also delete objects that graveler has not created, except records of key-value stores.
             progress: Called with the number of items examined since the last call.
 
         Returns:

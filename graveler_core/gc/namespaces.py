@@ -51,7 +51,7 @@ from graveler_core.gc.collection_plan import CollectionPlan
 from graveler_core.gc.object_listing import CREATED
 from graveler_core.gc.stock import CONTENT, Progress
 from graveler_core.gc.sweep import LEAST_GRACE
-from graveler_core.model.address import namespace
+from graveler_core.model.address import STORE_DIRECTORY, namespace
 from graveler_core.model.entities import AbandonedNamespace, ClaimState, NamespaceClaim
 from graveler_core.model.ids import Nonce, RepositoryId, RepositoryUid
 from graveler_core.objects import owner_files
@@ -110,7 +110,7 @@ def empty_namespaces(
 
     Args:
         stores: Stores of the flow.
-        plan: Options. `foreign` includes objects that graveler has not created.
+        plan: Options. `foreign` includes objects that graveler has not created, except records of key-value stores.
         progress: Called with the number of items examined since the last call.
 
     Yields:
@@ -255,7 +255,7 @@ class _Namespace:
     def _listed(self) -> Iterator[BlobInfo]:
         for blob in self.blobs.list(""):
             self.progress(1)
-            if blob.address.startswith(owner_files.PREFIX):
+            if blob.address.startswith(owner_files.PREFIX) or STORE_DIRECTORY in blob.address.split("/"):
                 continue
             if self.plan.foreign or blob.address.startswith(CONTENT) or CREATED.fullmatch(blob.address):
                 yield blob

@@ -229,6 +229,24 @@ def test_objects_that_graveler_did_not_create_stay_unless_asked_for(tmp_path: Pa
         assert lake.objects == (set() if foreign else {"readme", "data/notes"})
 
 
+def test_a_key_value_store_in_the_namespace_stays(lake: Lake) -> None:
+    """Its records are of other repositories too, and may be written at any time."""
+    later = (lake.world.clock.time + timedelta(days=2)).timestamp()
+    rows = {"graveler-kv/rows/a", "inner/graveler-kv/rows/b"}
+    for row in rows:
+        path = lake.root / OLD / row
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"row")
+        os.utime(path, (later, later))
+    for foreign in (False, True):
+        expected = CollectionPlan(dry_run=True, foreign=foreign)
+        before = lake.empty(expected)
+        assert before is not None
+        assert before.deleted == len(lake.objects - rows)
+    assert lake.state(CollectionPlan(timedelta(0), alone=True, foreign=True)) is NamespaceState.RELEASED
+    assert lake.objects == rows
+
+
 def test_a_namespace_that_somebody_else_writes_to_is_left_alone(lake: Lake) -> None:
     """Another store uses the namespace: the repository was moved there."""
     file = lake.root / OLD / lake.entry.address
