@@ -190,21 +190,27 @@ def _release(work: CleaningCall, repo: RepositoryRecord) -> None:
     """
     if not repo.was_active:
         owner_files.remove(work.stores.blobs.at(repo.storage_namespace), repo.uid)
-    where = keys.namespace_claim(repo.storage_namespace)
-    while (claim := access.read(work.stores.kv, where)) is not None and claim.value.owner == repo.uid:
-        _abandon(work, repo)
-        access.remove(work.stores.kv, where, claim)
+    kv, place = work.stores.kv, repo.storage_namespace
+    while True:
+        # Before the claim, so that the record of a later repository in the namespace is never replaced.
+        former = access.read(kv, keys.abandoned_namespace(place))
+        claim = access.read(kv, keys.namespace_claim(place))
+        if claim is None or claim.value.owner != repo.uid:
+            return
+        _abandon(work, repo, former)
+        access.remove(kv, keys.namespace_claim(place), claim)
 
 
-def _abandon(work: CleaningCall, repo: RepositoryRecord) -> None:
-    """Enter the namespace as abandoned. An interrupted creation has written nothing there that needs this."""
-    where = keys.abandoned_namespace(repo.storage_namespace)
-    if not repo.was_active or access.read(work.stores.kv, where) is not None:
+def _abandon(work: CleaningCall, repo: RepositoryRecord, former: Held[AbandonedNamespace] | None) -> None:
+    """Enter the namespace as abandoned, instead of an earlier repository from which this one has taken it over. An
+    interrupted creation has written nothing there that needs this.
+    """
+    if not repo.was_active or (former is not None and former.value.uid == repo.uid):
         return
     nonce, since = Nonce(work.stores.ids.fresh()), work.stores.clock.now()
     record = AbandonedNamespace(repository=repo.id, uid=repo.uid, nonce=nonce, since=since)
     with suppress(PredicateFailed):
-        access.create(work.stores.kv, where, record)
+        access.replace(work.stores.kv, keys.abandoned_namespace(repo.storage_namespace), former, record)
 
 
 def _where(held: Held[DeletedRepository]) -> Location[DeletedRepository]:

@@ -25,6 +25,8 @@ from graveler_core.gc.sweep import GRACE
 from graveler_core.kv.backends.memory import open_memory
 from graveler_core.model.entry import AddressType, Entry
 from graveler_core.objects import owner_files
+from graveler_core.records import access
+from graveler_core.records import layout as keys
 from tests.examples import places
 from tests.unit.engine.interposed import Crash, Interposed
 from tests.unit.engine.templates import Template
@@ -245,6 +247,53 @@ def test_a_key_value_store_in_the_namespace_stays(lake: Lake) -> None:
         assert before.deleted == len(lake.objects - rows)
     assert lake.state(CollectionPlan(timedelta(0), alone=True, foreign=True)) is NamespaceState.RELEASED
     assert lake.objects == rows
+
+
+def test_a_namespace_that_was_removed_twice_is_emptied(lake: Lake) -> None:
+    """The second repository took it over before the content of the first one was deleted."""
+    new = lake.graveler.create_repository("new", lake.uri, adopt=True)
+    uid = new.uid
+    new.branch("main").put("x", b"x")
+    lake.graveler.delete_repository("new")
+    lake.sleep(timedelta(days=8))
+    assert lake.graveler.clean().repositories == 1
+    assert lake.owners == {uid}
+    done = lake.empty(NOW)
+    assert done is not None
+    assert (done.state, done.repository) == (NamespaceState.RELEASED, "new")
+    assert not lake.objects | lake.owners
+    lake.graveler.create_repository("third", lake.uri)
+
+
+def test_a_late_cleaner_does_not_bring_back_the_record_of_a_former_repository(lake: Lake, tmp_path: Path) -> None:
+    """Before each of its calls, all others are done, and a second repository has come and gone."""
+    g, uri = lake.graveler, (tmp_path / "third").as_uri()
+    g.create_repository("third", uri).branch("main").put("x", b"x")
+    g.delete_repository("third")
+    lake.sleep(timedelta(days=8))
+    start = lake.world
+    kv = Interposed(start.fork().kv)
+    start.fork().graveler(kv).clean()
+    calls = len(kv.verbs)
+
+    def others(lake: Lake) -> None:
+        lake.graveler.clean()
+        lake.graveler.create_repository("fourth", uri, adopt=True)
+        lake.graveler.delete_repository("fourth")
+        lake.sleep(timedelta(days=8))
+        lake.graveler.clean()
+
+    for at in range(calls - 20, calls):
+        lake.world = start.fork()
+        kv = Interposed(lake.world.kv)
+        kv.before[at] = partial(others, lake)
+        lake.world.graveler(kv).clean()
+        found = {done.uri: done.repository for done in lake.graveler.empty_namespaces(dry_run=True)}
+        assert found[uri] in ("third", "fourth"), at
+        owners = owner_files.owners(lake.world.blobs.at(uri))
+        record = access.read(lake.world.kv, keys.abandoned_namespace(uri))
+        assert record is not None
+        assert owners <= {record.value.uid}, at
 
 
 def test_a_namespace_that_somebody_else_writes_to_is_left_alone(lake: Lake) -> None:
