@@ -115,7 +115,8 @@ class Reflog(Handle):
 
     @operation("trim reflog", needs.repository(Action.MAINTAIN_REPOSITORY))
     def trim_reflog(self, keep: int = 100) -> Trimmed:
-        """Rewrite the log of branches and tags, so that it is stored in fewer commits. Its events do not change.
+        """Rewrite the log of branches and tags, so that it is stored in fewer commits. Its events do not change. Within
+        a day after the last rewrite, nothing is done.
 
         Args:
             keep: Number of commits to keep, at least 1. Older commits are merged into the oldest of them. If an

@@ -10,7 +10,9 @@
 
 The logged events are the same before and after. Commits that are no longer reachable are deleted by a later call, a
 day after the rewrite that removed them, when all readers of the former head have ended. The same applies to commits
-of folds that lost their swap. Commit ids are never reused, so the deletion cannot delete another commit.
+of folds that lost their swap. Commit ids are never reused, so the deletion cannot delete another commit. Until that
+day is over, the log is not rewritten again: only the time of the last rewrite is known, so a later one would postpone
+the deletion.
 
 While a call looks for such commits, folds and other rewrites may write commits that cannot be reached from the head
 that it has read, and swap the reference to them. The call recognizes them by their date, and rewritten ones by the time
@@ -56,7 +58,8 @@ class Trimmed:
 
 
 def trim(stores: Stores, repo: RepositoryRecord, keep: int) -> Trimmed:
-    """Keep the newest commits of the log, at least one, and combine the oldest of them with all earlier ones.
+    """Keep the newest commits of the log, at least one, and combine the oldest of them with all earlier ones. Within a
+    day after the last rewrite, do nothing.
 
     If an ancestor of the newest commit is missing or damaged, keep at most the commits after it, which have all events.
 
@@ -74,6 +77,8 @@ def trim(stores: Stores, repo: RepositoryRecord, keep: int) -> Trimmed:
         if log.head is None:
             return Trimmed(0, 0)
         line = _read_line(log, log.head)
+        if not line.broken and rewritten_since(before, line.oldest):
+            return Trimmed(0, 0)
         deleted = 0 if line.broken else _forget(log, line, before)
         if not line.broken and log.head.header.generation <= keep:
             return Trimmed(0, deleted)
@@ -94,6 +99,11 @@ class _Line:
     """Headers of the other commits that can be read."""
     broken: bool
     """True if the parent of the last reached commit is missing or damaged."""
+
+    @property
+    def oldest(self) -> Commit:
+        """Header of the last reached commit."""
+        return next(reversed(self.reached.values()))
 
 
 def _read_line(log: ReferenceLog, head: StoredCommit) -> _Line:
@@ -138,9 +148,6 @@ def _forget(log: ReferenceLog, line: _Line, before: datetime) -> int:
 
     Commits with younger descendants are kept.
     """
-    *_, oldest = line.reached.values()
-    if rewritten_since(before, oldest):
-        return 0
     others = line.others
     young = [id for id, commit in others.items() if commit.creation_date >= before or rewritten_since(before, commit)]
     gone = others.keys() - _with_ancestors(others, young)

@@ -155,6 +155,20 @@ def test_what_the_log_has_let_go_of_is_deleted_a_day_later(world: World, repo: R
     assert not damage(repo)
 
 
+def test_calls_that_come_more_often_than_daily_delete_too(world: World, repo: Repository) -> None:
+    """Each finds a fold since the last one. A rewrite waits for the deletion of what the former one has left."""
+    deleted = 0
+    for hour in range(50):
+        branch(world, repo, f"later{hour}")
+        done = repo.trim_reflog(2)
+        deleted += done.deleted
+        assert (done.folded > 0) is (hour in (0, 24, 48)), hour
+        world.clock.sleep(timedelta(hours=1, seconds=1).total_seconds())
+    assert deleted == 7 + 2 + 24
+    assert len(list(repo.reflog())) == 12 + 2 * 50
+    assert not damage(repo)
+
+
 def test_a_fold_that_comes_first_is_kept(world: World, repo: Repository) -> None:
     """Between reading the log and the swap."""
     real, folded = reference_trimming.point, []
@@ -369,8 +383,9 @@ def test_ancestors_of_a_young_commit_stay(world: World, repo: Repository) -> Non
 def test_no_rewrite_reuses_the_ids_of_another(world: World, repo: Repository) -> None:
     repo.trim_reflog(2)
     branch(world, repo, "later")
-    repo.trim_reflog(2)
-    assert len(stored(world, repo)) == 6 + 2 + 1 + 2
+    world.clock.sleep(timedelta(hours=25).total_seconds())
+    assert repo.trim_reflog(2) == Trimmed(1, 6)
+    assert len(stored(world, repo)) == 2 + 1 + 2
 
 
 def test_a_mended_log_knows_what_came_after_it_was_rewritten(world: World, repo: Repository) -> None:
