@@ -49,7 +49,8 @@ def _orphans(work: CleaningCall, rows: Sequence[Row]) -> None:
     for looks_at_entry in (False, True, False, True):
         rows = _unowned(work, rows, looks_at_entry)
     for uri, held in rows:
-        work.done.claims += work.plan.dry_run or _removed(work, uri, held)
+        with work.trying(f"claim of storage namespace {uri}"):
+            work.done.claims += work.plan.dry_run or _removed(work, uri, held)
 
 
 def _removed(work: CleaningCall, uri: str, held: Held[NamespaceClaim]) -> bool:

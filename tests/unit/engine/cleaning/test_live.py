@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from unittest.mock import patch
 
 import pytest
 
+from graveler_core.blobs.port import Blobs
 from graveler_core.codec.entry import record_table
 from graveler_core.engine.cleaning import CleaningPlan, clean
 from graveler_core.engine.staging import bulk
-from graveler_core.errors import InvalidInput, NotFound
+from graveler_core.errors import InvalidInput, Kind, NotFound, Unavailable
 from graveler_core.facade.branch import Branch
 from graveler_core.model.entities import Cleanup, NamespaceClaim, RepositoryRecord
 from graveler_core.model.ids import BranchId, Nonce, RepositoryId, RepositoryUid, StagingToken
@@ -265,6 +267,22 @@ def test_a_namespace_that_nobody_owns_is_given_back(world: World) -> None:
     assert owner_files.owners(blobs) == set()
     assert access.read(world.kv, where) is None
     assert access.read(world.kv, keys.namespace_claim(world.namespace("repo"))) is not None
+
+
+def test_a_namespace_that_cannot_be_reached_does_not_keep_the_others(world: World) -> None:
+    wheres = [claim(world, f"orphan-{number}", "creation") for number in range(3)]
+    remove = owner_files.remove
+
+    def removed(blobs: Blobs, uid: RepositoryUid) -> None:
+        if blobs.uri("x").startswith(world.namespace("orphan-1")):
+            raise Unavailable("no credentials", kind=Kind.PermissionDenied)
+        remove(blobs, uid)
+
+    with patch.object(owner_files, "remove", removed):
+        done = clean(world.stores(), PLAN)
+    assert (done.claims, done.failed) == (2, 1)
+    assert done.failures == [(f"claim of storage namespace {world.namespace('orphan-1')}", "no credentials")]
+    assert [access.read(world.kv, where) is not None for where in wheres] == [False, True, False]
 
 
 def test_the_owner_file_of_a_claim_that_is_renewed_before_a_lost_removal_stays(world: World) -> None:
