@@ -12,7 +12,7 @@ from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
 
 from graveler_core.blobs.addresses import address_uri, checked_address, checked_prefix, checked_range, is_address
-from graveler_core.blobs.deletion import batches
+from graveler_core.blobs.deletion import batches, is_refusal
 from graveler_core.blobs.failures import (
     Verb,
     error_code,
@@ -25,7 +25,7 @@ from graveler_core.blobs.failures import (
 from graveler_core.blobs.nested import read_elsewhere
 from graveler_core.blobs.port import CHUNK_BYTES, BlobInfo, Blobs, Data
 from graveler_core.blobs.upload import UploadParts
-from graveler_core.errors import GravelerError, Kind, NotFound, OutcomeUnknown, SlowDown
+from graveler_core.errors import GravelerError, NotFound, OutcomeUnknown, SlowDown
 from graveler_core.model.address import Namespace
 
 PAGE = 1000
@@ -175,7 +175,7 @@ class RemoteBlobs(Blobs):
             try:
                 self.delete(address)
             except GravelerError as e:
-                if e.kind is not Kind.PermissionDenied:
+                if not is_refusal(e):
                     ends.append(e)
                 return e
             return None

@@ -15,7 +15,7 @@ class Collected:
     """Number of objects that were deleted. In a dry run: that are condemned, due, and still without a name."""
     deleted_size: int = 0
     spared: int = 0
-    """Number of condemned objects that were kept because something names them."""
+    """Number of condemned objects that were kept: something names them, or another program has written them again."""
     spared_size: int = 0
     condemned: int = 0
     """Number of objects that were condemned. In a dry run: that would be."""

@@ -19,9 +19,11 @@
    the commits as expired. ✓
 4. Delete the objects, and enter the set as `deleted`. ✓ Before each batch of deletions, read again the claim of the
    namespace, its owner files (`objects.owner_files`) and the record. A collector that finds another claim, the file of
-   another repository, or the set no longer there, deletes nothing more. The addresses of the set are remembered for 90
-   days, so that an entry that somebody has kept in memory cannot be staged. If commits have expired, they are
-   remembered for ever, because the metadata of these commits still shows them.
+   another repository, or the set no longer there, deletes nothing more. Objects that graveler has not created are
+   looked up first, and stay if another program has written them after the announcement. Objects that the store refuses
+   to delete stay too. The collection does all else, and then raises the error. Both are condemned again. The addresses
+   of the set are remembered for 90 days, so that an entry that somebody has kept in memory cannot be staged. If commits
+   have expired, they are remembered for ever, because the metadata of these commits still shows them.
 
 Proof that no object is deleted to which an entry refers, except for entries of expired commits. A name of an object
 comes from the flow that stored the object, from an entry that is staged by its address, or from another name in the
@@ -86,8 +88,8 @@ from datetime import timedelta
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graveler_core.blobs.deletion import delete_all
-from graveler_core.errors import InvalidInput
+from graveler_core.blobs.deletion import delete_all, delete_permitted, failure
+from graveler_core.errors import GravelerError, InvalidInput
 from graveler_core.gc.candidates import Candidates
 from graveler_core.gc.collected import Collected
 from graveler_core.gc.collection_plan import CollectionPlan
@@ -96,7 +98,7 @@ from graveler_core.gc.commit_groups import CommitGroups
 from graveler_core.gc.examination import ObjectsToExamine, begin_examination, examine
 from graveler_core.gc.examined_objects import ExaminedObjects, measured
 from graveler_core.gc.expiry import CommitStates, read_states
-from graveler_core.gc.object_listing import ObjectListing
+from graveler_core.gc.object_listing import ObjectListing, not_written_since
 from graveler_core.gc.own_namespace import require_own_namespace
 from graveler_core.gc.stock import Progress
 from graveler_core.gc.unreached import UnreachedCommits
@@ -135,6 +137,8 @@ def collect(
         InvalidInput: The repository is bare, so it is unknown which objects a restoration will need.
         NotFound: The repository was deleted.
         SlowDown, Unavailable, OutcomeUnknown: Collect again. Some objects may be deleted.
+        GravelerError: The store refuses to delete some objects (`details["failed"]`). All else is done, and a later
+            collection condemns them again.
     """
     if repo.bare:
         raise InvalidInput(f"collect: repository {repo.id!r} is bare, so it is unknown which objects are needed")
@@ -146,6 +150,8 @@ def collect(
     work.finish()
     work.drop_unlisted()
     work.report_waiting()
+    if work.refused:
+        raise failure(work.refused, work.done.deleted + len(work.refused))
     return work.done
 
 
@@ -160,6 +166,8 @@ class _Collection:
         self.blobs = stores.blobs.at(repository.storage_namespace)
         self.record = CollectionRecord(stores, repository)
         self.unreached = UnreachedCommits(stores, repository, plan, self.record, progress)
+        self.refused: dict[str, GravelerError] = {}
+        """Errors of the objects that the store refuses to delete."""
         self.assumed: tuple[pa.Table, CommitStates | None] | None = None
         """Objects that a dry run would have deleted, and the states of the commits afterwards."""
 
@@ -251,8 +259,10 @@ class _Collection:
         after = states.with_due_expired()
         wanted = ObjectsToExamine(self.repository, None, Candidates(listed.objects))
         found = self._examined(wanted, after.after_expiry())
-        objects = _among(listed.objects, found.unnamed)
-        self.done.spared, self.done.spared_size = found.named
+        unnamed = _among(listed.objects, found.unnamed)
+        objects = not_written_since(self.stores, self.repository, unnamed, current.since)
+        self.done.spared = listed.objects.num_rows - objects.num_rows
+        self.done.spared_size = measured(listed.objects)[1] - measured(objects)[1]
         self.done.expired = states.due.num_rows
         removed = self.unreached.due(listed, current.revived)
         self.done.removed = removed.num_rows
@@ -273,18 +283,28 @@ class _Collection:
         self._note_deleted(objects)
 
     def _delete(self, current: CondemnedSet) -> None:
-        """Delete all objects of a set in the state `deleting`. Stop if another collection has already ended the set."""
+        """Delete all objects of a set in the state `deleting`. Stop if another collection has already ended the set.
+
+        Objects that the store refuses to delete, and those that another program writes again, are condemned again.
+        """
         self.done.files += condemned.uris(self.blobs, current)
         for table in condemned.read(self.blobs, current):
             for start in range(0, table.num_rows, DELETED_AT_ONCE):
                 self.require_claim()
                 if not self.record.is_current(current):
                     return
-                batch = table.slice(start, DELETED_AT_ONCE)
-                addresses = batch.column("address").to_pylist()
-                delete_all(self.blobs, addresses, self.stores.executor.map, self.progress)
-                self._note_deleted(batch)
+                self._delete_batch(table.slice(start, DELETED_AT_ONCE))
         self.record.remember(current)
+
+    def _delete_batch(self, batch: pa.Table) -> None:
+        """Delete some objects. Raise the error if the store refuses to delete all of a full batch."""
+        batch = not_written_since(self.stores, self.repository, batch, self.cutoff)
+        addresses, run = batch.column("address"), self.stores.executor.map
+        refused = delete_permitted(self.blobs, addresses.to_pylist(), run, self.progress)
+        if len(refused) == DELETED_AT_ONCE:
+            raise failure(refused, batch.num_rows)
+        self.refused |= refused
+        self._note_deleted(batch.filter(pc.invert(pc.is_in(addresses, value_set=pa.array(list(refused), pa.string())))))
 
     def _note_deleted(self, objects: pa.Table) -> None:
         count, size = measured(objects)

@@ -129,6 +129,18 @@ class ObjectListing:
         return page
 
 
+def not_written_since(stores: Stores, repository: RepositoryRecord, objects: pa.Table, since: datetime) -> pa.Table:
+    """Leave out objects that another program has written after a moment. Objects with generated addresses are never
+    written again, so they are not looked up.
+    """
+    addresses = objects.column("address")
+    foreign = objects.filter(pc.invert(pc.match_substring_regex(addresses, _CREATED)))
+    if not foreign.num_rows:
+        return objects
+    _, rewritten = ObjectListing(repository, since).still_there(stores, foreign)
+    return objects.filter(pc.invert(pc.is_in(addresses, value_set=rewritten.column("address"))))
+
+
 def split_points(number: int) -> list[str]:
     """Return ascending addresses that divide generated ones into some parts of about equal size."""
     return [f"{DATA}{(part << 4 * _DIGITS) // number:0{_DIGITS}x}" for part in range(1, number)]

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from graveler_core.blobs.local import LocalBlobs
 from graveler_core.errors import Conflict, CorruptData, InvalidInput, Kind, OutcomeUnknown, Unavailable
 from graveler_core.gc.collected import Collected
 from graveler_core.gc.collection_plan import CollectionPlan
@@ -281,6 +283,45 @@ def test_objects_that_graveler_did_not_create_stay_unless_asked_for(lake: Lake) 
     assert lake.branch().read("named") == b"not ours"
     assert not (lake.root / "data/notes").exists()
     assert (lake.root / store).exists(), "the metadata of a store in a bucket is not content"
+
+
+def test_an_object_that_another_program_writes_again_stays(lake: Lake) -> None:
+    """It is as new as one that was never condemned."""
+    notes, other = lake.root / "notes.txt", lake.root / "other.txt"
+    plan = CollectionPlan(foreign=True)
+    for file in (notes, other):
+        file.write_bytes(b"old")
+    lake.branch().put("mine", b"mine")
+    lake.branch().reset()
+    lake.sleep(timedelta(days=8))
+    assert lake.collect(plan).condemned == 3
+    lake.sleep(timedelta(days=6))
+    written(lake, notes)
+    lake.sleep(timedelta(days=1))
+    done = lake.collect(plan)
+    assert (done.deleted, done.spared, done.spared_size) == (2, 1, 3)
+    assert (notes.exists(), other.exists(), lake.objects) == (True, False, set())
+
+
+def test_an_object_that_another_program_writes_again_before_an_interrupted_deletion_stays(lake: Lake) -> None:
+    notes, other, plan = lake.root / "notes.txt", lake.root / "other.txt", CollectionPlan(foreign=True)
+    for file in (notes, other):
+        file.write_bytes(b"old")
+    lake.sleep(timedelta(days=8))
+    lake.collect(plan)
+    lake.sleep(timedelta(days=7))
+    with patch.object(LocalBlobs, "delete_many", side_effect=Crash), pytest.raises(Crash):
+        lake.collect(plan)
+    written(lake, notes)
+    done = lake.collect(plan)
+    assert (done.deleted, done.condemned, done.young) == (1, 0, 1)
+    assert (notes.exists(), other.exists()) == (True, False)
+
+
+def written(lake: Lake, file: Path) -> None:
+    """Another program writes a file again, now."""
+    now = lake.world.clock.time.timestamp()
+    os.utime(file, (now, now))
 
 
 def test_the_record_of_an_upload_keeps_its_objects(lake: Lake) -> None:
