@@ -61,7 +61,7 @@ class Countdown:
         return START + self.slept + timedelta(milliseconds=self.step)
 
     def monotonic(self) -> float:
-        return self.step / 1_000
+        return (self.now() - START).total_seconds()
 
     def sleep(self, seconds: float) -> None:
         self.slept += timedelta(seconds=seconds)

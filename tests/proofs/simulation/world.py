@@ -276,7 +276,7 @@ class SimClock:
         return self.scheduler.moment() + timedelta(microseconds=self._read[1])
 
     def monotonic(self) -> float:
-        return self.scheduler.step / 1_000
+        return (self.scheduler.moment() - self.scheduler.moment(0)).total_seconds()
 
     def sleep(self, seconds: float) -> None:
         """Sleeping is giving way: how long is the scheduler's choice. Where all sleep, time passes quickly."""
