@@ -8,7 +8,7 @@ change this object, and its SHA-256 is known.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from starlette.responses import Response as HttpResponse
@@ -18,11 +18,13 @@ from graveler.server.api.conditions import refused_condition
 from graveler.server.api.errors import PATH_EXISTS, refusal
 from graveler.server.api.object_records import PartCopy, PartsAssembly, PartsUpload, PartUrl, StagedLocation
 from graveler.server.api.objects import DEFAULT_CONTENT_TYPE, PRESIGNED_SECONDS, object_record
+from graveler.server.completed_uploads import completed_entry, entry_at
 from graveler.server.content_response import UnsatisfiableRange, content_range
 from graveler.server.kept_md5 import etag_of_parts, with_etag
-from graveler_core.errors import InvalidInput, PredicateFailed
+from graveler_core.errors import InvalidInput, NotFound, PredicateFailed
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.repository import Repository
+from graveler_core.model.entry import Entry
 
 MAX_PARTS = 10_000
 
@@ -74,33 +76,60 @@ def copy_upload_part(call: Call) -> HttpResponse:
 
 
 def complete_presigned_upload(call: Call) -> HttpResponse:
-    """Make one object of the parts that the body names, and stage an entry for it."""
+    """Make one object of the parts that the body names, and stage an entry for it.
+
+    A client that has not got the answer repeats the request. It then gets the same answer.
+    """
     wanted: PartsAssembly = call.body
-    condition = call.headers.get("if-none-match") or None
     refused = refused_condition(call.headers, "an upload")
     if refused is not None:
         return refused
     branch, path, id = _upload(call, wanted)
-    etags = [(part.part_number, part.etag.strip('" ')) for part in wanted.parts]
+    etags = sorted((part.part_number, part.etag.strip('" ')) for part in wanted.parts)
+    whole = etag_of_parts([etag for _, etag in etags])
+    try:
+        staged = _assemble(call, etags, whole)
+    except (NotFound, PredicateFailed) as error:
+        completed = completed_entry(branch, path, id, whole)
+        if completed is not None:
+            staged = completed
+        elif isinstance(error, PredicateFailed):
+            return refusal(412, PATH_EXISTS)
+        else:
+            raise
+    return answer(200, object_record(call.graveler.repository(call.repository), staged))
+
+
+def _assemble(call: Call, etags: Sequence[tuple[int, str]], whole: str | None) -> Entry:
+    """Assemble the parts, stage the entry, and end the upload.
+
+    Args:
+        call: The request.
+        etags: Numbers of the parts in their order, with their ETags.
+        whole: ETag of the parts together.
+
+    Raises:
+        NotFound: (`UploadNotFound`) The upload has ended.
+        PredicateFailed: The path exists, and the request has the condition `If-None-Match: *`.
+    """
+    wanted: PartsAssembly = call.body
+    branch, path, id = _upload(call, wanted)
+    conditional = bool(call.headers.get("if-none-match"))
+    if conditional and entry_at(branch, path) is not None:
+        raise PredicateFailed(f"path {path!r}: {PATH_EXISTS}")
     copied = {(part.number, part.checksum) for part in branch.uploaded_parts(path, id)}
-    parts = [
-        (number, f"md5:{etag}" if (number, f"md5:{etag}") in copied else f"etag:{etag}")
-        for number, etag in sorted(etags)
-    ]
+    parts = [(number, f"md5:{etag}" if (number, f"md5:{etag}") in copied else f"etag:{etag}") for number, etag in etags]
     made = replace(
         branch.assemble_multipart(path, id, parts),
         content_type=wanted.content_type or DEFAULT_CONTENT_TYPE,
         metadata=wanted.user_metadata,
         identity=b"",
     )
-    whole = etag_of_parts([etag for _, etag in sorted(etags)])
     made = made if whole is None else with_etag(made, whole)
-    try:
-        staged = branch.stage(path, made) if condition is None else branch.stage_if(path, made, None)
-    except PredicateFailed:
-        return refusal(412, PATH_EXISTS)
+    branch.uploaded_parts(path, id)  # fails if the upload has ended while its parts were copied
+    staged = branch.stage_if(path, made, None) if conditional else branch.stage(path, made)
     branch.end_multipart(path, id)
-    return answer(200, object_record(call.graveler.repository(call.repository), staged))
+    return staged
 
 
 def abort_presigned_upload(call: Call) -> HttpResponse:

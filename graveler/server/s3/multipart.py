@@ -11,7 +11,8 @@ from typing import Final
 
 from starlette.responses import Response
 
-from graveler.server.kept_md5 import etag_of_parts, kept_etag, with_etag
+from graveler.server.completed_uploads import completed_entry, entry_at
+from graveler.server.kept_md5 import etag_of_parts, with_etag
 from graveler.server.s3.call import S3Call, empty_response, xml_response
 from graveler.server.s3.conditions import failed_read, is_conditional_write, precondition_failed, require_write
 from graveler.server.s3.listing import ListingQuery
@@ -21,11 +22,11 @@ from graveler.server.s3.object_metadata import (
     metadata_of,
     time_of_document,
 )
-from graveler.server.s3.objects import entry_at, source_of, stage
+from graveler.server.s3.objects import source_of, stage
 from graveler.server.s3.refusals import S3Refusal, invalid_argument, malformed
 from graveler.server.s3.request import MAX_PART_NUMBER
 from graveler.server.s3.xml import Content, XmlElement
-from graveler_core.errors import InvalidInput, Kind, NotFound, PermissionDenied
+from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.model.entry import Entry
 
 MAX_LISTED: Final = 1_000
@@ -87,9 +88,10 @@ def complete_upload(call: S3Call) -> Response:
     try:
         etag = etag_of(_assemble(call, wanted, expected, conditional=conditional))
     except (NotFound, S3Refusal):
-        if expected is None or not _is_completed(call, expected):
+        completed = completed_entry(call.branch, call.path, _upload_id(call), expected)
+        if completed is None:
             raise
-        etag = expected
+        etag = etag_of(completed)
     return xml_response(
         "CompleteMultipartUploadResult",
         [("Bucket", call.bucket), ("Key", call.key), ("ETag", f'"{etag}"')],
@@ -112,27 +114,10 @@ def _assemble(call: S3Call, wanted: list[tuple[int, str]], etag: str | None, *, 
     if size is not None and size != str(assembled.size):
         raise S3Refusal(400, "InvalidRequest", f"x-amz-mp-object-size: the parts have {assembled.size} bytes together")
     made = assembled if etag is None else with_etag(assembled, etag)
+    branch.uploaded_parts(path, id)  # fails if the upload has ended while its parts were copied
     staged = stage(branch, path, made, current, conditional=conditional)
     branch.end_multipart(path, id)
     return staged
-
-
-def _is_completed(call: S3Call, etag: str) -> bool:
-    """Return true if the upload has ended, and the entry at its path has the ETag of its parts.
-
-    While the upload is there, an equal entry is that of another client, whose conditional write has won.
-    """
-    branch, path = call.branch, call.path
-    try:
-        current = entry_at(branch, path)
-        if current is None or kept_etag(current) != etag:
-            return False
-        branch.uploaded_parts(path, _upload_id(call))
-    except NotFound as e:
-        return e.kind is Kind.UploadNotFound
-    except PermissionDenied:  # the user may not read what is there
-        return False
-    return False
 
 
 def abort_upload(call: S3Call) -> Response:

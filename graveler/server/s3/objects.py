@@ -11,6 +11,7 @@ from urllib.parse import unquote_to_bytes
 
 from starlette.responses import Response
 
+from graveler.server.completed_uploads import entry_at
 from graveler.server.content_copies import stage_copy, with_own_content
 from graveler.server.content_response import UnsatisfiableRange, body_response, content_range
 from graveler.server.entity_tags import range_of
@@ -142,16 +143,6 @@ def remove(call: S3Call, key: str) -> None:
     except InvalidInput as e:
         if e.kind is not Kind.InvalidName:
             raise
-
-
-def entry_at(branch: Branch, path: str) -> Entry | None:
-    """Return the entry at a path, or `None`."""
-    try:
-        return branch.get(path)
-    except NotFound as e:
-        if e.kind is not Kind.PathNotFound:
-            raise
-        return None
 
 
 def stage(branch: Branch, path: str, entry: Entry, current: Entry | None, *, conditional: bool) -> Entry:
