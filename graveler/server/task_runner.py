@@ -8,8 +8,10 @@ end of the process stops at any point.
 from __future__ import annotations
 
 import logging
+from collections import deque
 from contextlib import suppress
-from threading import BoundedSemaphore, Lock, Thread
+from dataclasses import dataclass
+from threading import Lock, Thread
 from typing import Final
 
 from graveler_core.errors import GravelerError, PermissionDenied
@@ -23,14 +25,28 @@ LAST_IMPORT: Final = ".lakefs.last.import.timestamp"
 _log = logging.getLogger("graveler.server")
 
 
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A task that waits for a thread."""
+
+    repository: Repository
+    """Handle of the user who began the task."""
+    id: str
+
+    @property
+    def name(self) -> tuple[str, str]:
+        return str(self.repository.uid), self.id
+
+
 class TaskRunner:
-    """Threads for tasks. Thread-safe."""
+    """Threads for tasks. A thread ends when no task waits. Thread-safe."""
 
     def __init__(self) -> None:
-        self._places = BoundedSemaphore(MAX_TASKS)
         self._lock = Lock()
         self._here: set[tuple[str, str]] = set()
         """Repositories and ids of the tasks that run or wait here."""
+        self._waiting: deque[_Waiting] = deque()
+        self._threads = 0
 
     def start(self, repository: Repository, id: str) -> None:
         """Run a task soon, unless it runs or waits here already.
@@ -39,12 +55,16 @@ class TaskRunner:
             repository: Handle of the user who began the task.
             id: Id of the task.
         """
-        name = (str(repository.uid), id)
+        task = _Waiting(repository, id)
         with self._lock:
-            if name in self._here:
+            if task.name in self._here:
                 return
-            self._here.add(name)
-        Thread(target=self._run, args=(repository, id, name), name=f"graveler-run-{id}", daemon=True).start()
+            self._here.add(task.name)
+            self._waiting.append(task)
+            if self._threads == MAX_TASKS:
+                return
+            self._threads += 1
+        Thread(target=self._work, name="graveler-tasks", daemon=True).start()
 
     @property
     def idle(self) -> bool:
@@ -52,15 +72,29 @@ class TaskRunner:
         with self._lock:
             return not self._here
 
-    def _run(self, repository: Repository, id: str, name: tuple[str, str]) -> None:
+    def _work(self) -> None:
+        """Run waiting tasks until there are none."""
+        while (task := self._next()) is not None:
+            try:
+                self._run(task)
+            except Exception:  # the thread has other tasks to run
+                _log.exception("task %s of repository %s", task.id, task.repository.id)
+
+    def _next(self) -> _Waiting | None:
+        with self._lock:
+            if self._waiting:
+                return self._waiting.popleft()
+            self._threads -= 1
+            return None
+
+    def _run(self, task: _Waiting) -> None:
         try:
-            with self._places:
-                _tell(repository, repository.run_task(id))
+            _tell(task.repository, task.repository.run_task(task.id))
         except GravelerError as error:
-            _log.warning("task %s of repository %s: %s", id, repository.id, error.message)
+            _log.warning("task %s of repository %s: %s", task.id, task.repository.id, error.message)
         finally:
             with self._lock:
-                self._here.discard(name)
+                self._here.discard(task.name)
 
 
 def _tell(repository: Repository, task: Task) -> None:
