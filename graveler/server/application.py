@@ -119,6 +119,11 @@ async def _serve(parts: ServerParts, route: ApiRoute, request: Request) -> Respo
         body=body,
         **({} if upload is None else {"upload": upload.content}),
     )
+    if route.copies:
+        try:
+            return await parts.limits.copy_threads.run(_run, route, call, parts.limits)
+        except GravelerError as error:  # too many copies
+            return error_response(error)
     threads = WORKER_THREADS if upload is None or not upload.waits else parts.limits.upload_threads
     return await run_in(threads, _run, route, call, parts.limits)
 

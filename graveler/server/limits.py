@@ -15,6 +15,7 @@ from threading import Lock
 from time import monotonic
 from typing import Final
 
+from graveler.server.copy_threads import CopyThreads
 from graveler_core.errors import Kind, SlowDown, Unavailable
 from graveler_core.model.counting import counted
 
@@ -53,6 +54,8 @@ class RequestLimits:
         self._uploading = 0
         self.upload_threads = ThreadPoolExecutor(uploads + SPARE_THREADS, thread_name_prefix="graveler-upload")
         """Threads for requests whose body the client still sends. They count as uploads: see `uploading`."""
+        self.copy_threads = CopyThreads()
+        """Threads for requests that copy content."""
 
     def admit(self, user: str) -> None:
         """Count a request of a user.

@@ -9,8 +9,9 @@ client decides how long it takes.
 
 from __future__ import annotations
 
-from asyncio import Future, get_running_loop
+from asyncio import Future, wrap_future
 from collections.abc import Callable
+from concurrent.futures import Future as ThreadFuture
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
@@ -39,5 +40,11 @@ def run_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -
 
 def run_in(threads: ThreadPoolExecutor, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
     """Call a function in one of some threads, as `run_in_thread` does."""
-    called = partial(copy_context().run, function, *args, **kwargs)
-    return get_running_loop().run_in_executor(threads, called)
+    return wrap_future(submitted(threads, function, *args, **kwargs))
+
+
+def submitted(
+    threads: ThreadPoolExecutor, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+) -> ThreadFuture[T]:
+    """Call a function in one of some threads. Return the result, for threads."""
+    return threads.submit(partial(copy_context().run, function, *args, **kwargs))

@@ -32,6 +32,8 @@ class ApiRoute:
     body_required: bool = True
     streams: bool = False
     """The operation reads the body as a stream."""
+    copies: bool = False
+    """The operation copies content, which can take minutes."""
     public: bool = False
     """The operation needs no credentials."""
 

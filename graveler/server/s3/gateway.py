@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from starlette.requests import ClientDisconnect, Request
@@ -23,6 +24,7 @@ from graveler.server.body_stream import BodyStream
 from graveler.server.limits import RequestLimits
 from graveler.server.observing import facts_of
 from graveler.server.s3.call import S3Call, refusal_response
+from graveler.server.s3.content_copies import ContentCopy, Refused, RunningCopies
 from graveler.server.s3.operations import UPLOADS, operation_of
 from graveler.server.s3.refusals import S3Refusal, refusal_of
 from graveler.server.s3.request import S3Request
@@ -63,6 +65,7 @@ class S3Gateway:
         self._app = app
         self._users = users
         self._limits = limits
+        self._copies = RunningCopies(limits.copy_threads)
         self._domains = tuple(sorted(domains, key=len, reverse=True))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -76,8 +79,10 @@ class S3Gateway:
         await body.receive_small()
         waits = body.waits and not _has_none(request, body)
         threads = self._limits.upload_threads if waits else WORKER_THREADS
-        response = await run_in(threads, self._answer, request, stream, waits=waits)
-        if not (_has_none(request, body) or await _received(request, body)):
+        answer = await run_in(threads, self._answer, request, stream, waits=waits)
+        is_received = _has_none(request, body) or await _received(request, body)
+        response = answer if isinstance(answer, Response) else await self._copies.answer(*answer)
+        if not is_received:
             response.headers["connection"] = "close"  # what follows on the connection would be the rest of the body
         response.headers["x-amz-request-id"] = response.headers["x-request-id"] = facts_of(scope).id
         response.headers["x-content-type-options"] = "nosniff"
@@ -105,8 +110,12 @@ class S3Gateway:
                 return name.removesuffix(f".{domain}")
         return None
 
-    def _answer(self, http: Request, stream: Iterator[bytes], *, waits: bool) -> Response:
-        """Run an operation. Runs in a worker thread. A request whose body must be waited for counts as an upload."""
+    def _answer(self, http: Request, stream: Iterator[bytes], *, waits: bool) -> Response | tuple[ContentCopy, Refused]:
+        """Run an operation. Runs in a worker thread. A request whose body must be waited for counts as an upload.
+
+        Returns:
+            The answer; or the copy of content that remains to be made, and a function that answers if it fails.
+        """
         scope = http.scope
         raw_path = scope.get("raw_path") or scope["path"].encode()
         request, bucket, key = S3Request(scope["method"], "/"), "", ""
@@ -126,7 +135,10 @@ class S3Gateway:
             operation = operation_of(call)
             facts.operation = f"s3_{operation.__name__.strip('_')}"
             with self._limits.uploading() if waits or operation in UPLOADS else nullcontext():
-                return operation(call)
+                answer = operation(call)
+            if isinstance(answer, Response):
+                return answer
+            return answer, partial(refusal_response, request=request, bucket=bucket, key=key, id=facts.id)
         except S3Refusal as refusal:
             return refusal_response(refusal, request, bucket, key, facts_of(scope).id)
         except GravelerError as error:

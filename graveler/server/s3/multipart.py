@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from typing import Final
 
@@ -15,6 +16,7 @@ from graveler.server.completed_uploads import completed_entry, entry_at
 from graveler.server.kept_md5 import etag_of_parts, with_etag
 from graveler.server.s3.call import S3Call, empty_response, xml_response
 from graveler.server.s3.conditions import failed_read, is_conditional_write, precondition_failed, require_write
+from graveler.server.s3.content_copies import ContentCopy
 from graveler.server.s3.listing import ListingQuery
 from graveler.server.s3.object_metadata import (
     DEFAULT_CONTENT_TYPE,
@@ -25,12 +27,13 @@ from graveler.server.s3.object_metadata import (
 from graveler.server.s3.objects import source_of, stage
 from graveler.server.s3.refusals import S3Refusal, invalid_argument, malformed
 from graveler.server.s3.request import MAX_PART_NUMBER
-from graveler.server.s3.xml import Content, XmlElement
+from graveler.server.s3.xml import Content, XmlElement, document
 from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.model.entry import Entry
 
 MAX_LISTED: Final = 1_000
 """Maximum number of parts or uploads of a page."""
+_SIZE: Final = "x-amz-mp-object-size"
 _COPIED: Final = re.compile(r"bytes=([0-9]{1,19})-([0-9]{0,19})")
 
 
@@ -50,30 +53,35 @@ def upload_part(call: S3Call) -> Response:
     return empty_response(headers={"etag": f'"{body.md5}"', **body.checked})
 
 
-def copy_part(call: S3Call) -> Response:
+def copy_part(call: S3Call) -> ContentCopy:
     """Store the content of an entry, or a range of it, as a part."""
     number, content = _part_number(call), source_of(call)
     if failed_read(call.request, content.entry, "x-amz-copy-source-") is not None:
         raise precondition_failed()
     wanted = call.request.header("x-amz-copy-source-range")
     first, end = (0, content.size) if wanted is None else _copied_range(wanted, content.size)
+    return ContentCopy(lambda: _store_copy(call, number, content.ranges(first, end)))
+
+
+def _store_copy(call: S3Call, number: int, content: Iterator[bytes]) -> bytes:
+    """Store content as a part. Return the document of the answer."""
     digest = hashlib.md5(usedforsecurity=False)
 
     def read() -> Iterator[bytes]:
-        for chunk in content.ranges(first, end):
+        for chunk in content:
             digest.update(chunk)
             yield chunk
 
     stored = call.branch.upload_part(
         call.path, _upload_id(call), number, read(), checksum=lambda: f"md5:{digest.hexdigest()}"
     )
-    return xml_response(
+    return document(
         "CopyPartResult",
         [("LastModified", time_of_document(stored.creation_date)), ("ETag", _etag(stored.checksum))],
     )
 
 
-def complete_upload(call: S3Call) -> Response:
+def complete_upload(call: S3Call) -> ContentCopy:
     """Make one object of the parts that the body names, and stage an entry for it.
 
     A client that waits too long for the answer repeats the request. It then gets the same answer.
@@ -84,6 +92,13 @@ def complete_upload(call: S3Call) -> Response:
         raise malformed("must name at least one part")
     if sorted({number for number, _ in wanted}) != [number for number, _ in wanted]:
         raise S3Refusal(400, "InvalidPartOrder", "the parts must be in ascending order, each once")
+    conditions = [call.request.header(name) for name in ("if-match", "if-none-match", _SIZE)]
+    repeated = (call.signed_in.user, call.bucket, call.key, _upload_id(call), *wanted, *conditions)
+    return ContentCopy(partial(_complete, call, wanted, conditional=conditional), repeated)
+
+
+def _complete(call: S3Call, wanted: list[tuple[int, str]], *, conditional: bool) -> bytes:
+    """Complete an upload. Return the document of the answer."""
     expected = etag_of_parts([md5 for _, md5 in wanted])
     try:
         etag = etag_of(_assemble(call, wanted, expected, conditional=conditional))
@@ -92,7 +107,7 @@ def complete_upload(call: S3Call) -> Response:
         if completed is None:
             raise
         etag = etag_of(completed)
-    return xml_response(
+    return document(
         "CompleteMultipartUploadResult",
         [("Bucket", call.bucket), ("Key", call.key), ("ETag", f'"{etag}"')],
     )
@@ -110,9 +125,9 @@ def _assemble(call: S3Call, wanted: list[tuple[int, str]], etag: str | None, *, 
         if e.kind is not Kind.PartMismatch:
             raise
         raise S3Refusal(400, "InvalidPart", e.message) from e
-    size = call.request.header("x-amz-mp-object-size")
+    size = call.request.header(_SIZE)
     if size is not None and size != str(assembled.size):
-        raise S3Refusal(400, "InvalidRequest", f"x-amz-mp-object-size: the parts have {assembled.size} bytes together")
+        raise S3Refusal(400, "InvalidRequest", f"{_SIZE}: the parts have {assembled.size} bytes together")
     made = assembled if etag is None else with_etag(assembled, etag)
     branch.uploaded_parts(path, id)  # fails if the upload has ended while its parts were copied
     staged = stage(branch, path, made, current, conditional=conditional)

@@ -16,7 +16,7 @@ from graveler.server.content_copies import stage_copy, with_own_content
 from graveler.server.content_response import UnsatisfiableRange, body_response, content_range
 from graveler.server.entity_tags import range_of
 from graveler.server.kept_md5 import metadata_with_etag
-from graveler.server.s3.call import S3Call, empty_response, repository_of, xml_response
+from graveler.server.s3.call import S3Call, empty_response, repository_of
 from graveler.server.s3.conditions import (
     failed_read,
     is_conditional_write,
@@ -24,6 +24,7 @@ from graveler.server.s3.conditions import (
     refuse_condition_of_deletion,
     require_write,
 )
+from graveler.server.s3.content_copies import ContentCopy
 from graveler.server.s3.object_metadata import (
     DEFAULT_CONTENT_TYPE,
     etag_of,
@@ -36,10 +37,11 @@ from graveler.server.s3.object_metadata import modified as modification_time
 from graveler.server.s3.refusals import NO_REFS, S3Refusal, invalid_argument, not_implemented
 from graveler.server.s3.request import MAX_PART_NUMBER, S3Request
 from graveler.server.s3.sha256_header import sha256_header
+from graveler.server.s3.xml import document
 from graveler_core.errors import InvalidInput, Kind, NotFound, PredicateFailed
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.content_file import ContentFile
-from graveler_core.model.entry import Entry
+from graveler_core.model.entry import AddressType, Entry
 
 PRESIGNED_SECONDS: Final = 900
 """Seconds for which a signed URL of the object store is valid."""
@@ -96,7 +98,7 @@ def put_object(call: S3Call) -> Response:
     return empty_response(headers={"etag": f'"{etag_of(staged)}"', **body.checked})
 
 
-def copy_object(call: S3Call) -> Response:
+def copy_object(call: S3Call) -> Response | ContentCopy:
     """Stage an entry with the content of another one. Within a repository, content is copied only if it must be."""
     request, branch = call.request, call.branch
     content = source_of(call)
@@ -115,9 +117,16 @@ def copy_object(call: S3Call) -> Response:
     made = replace(shared, identity=b"")
     put = partial(stage, branch, call.path, current=current, conditional=conditional)
     own = partial(with_own_content, branch, call.path, shared, content)
-    is_foreign = source_bucket(call) != call.bucket and made.data is None
-    staged = put(own()) if is_foreign else stage_copy(put, made, own)
-    return xml_response(
+    if source_bucket(call) != call.bucket and made.data is None:
+        return ContentCopy(lambda: _copy_result(put(own())))
+    if made.address_type is AddressType.FULL:  # the user may not be allowed to name it
+        return ContentCopy(lambda: _copy_result(stage_copy(put, made, own)))
+    return Response(_copy_result(stage_copy(put, made, own)), media_type="application/xml")
+
+
+def _copy_result(staged: Entry) -> bytes:
+    """Return the document that answers a copy."""
+    return document(
         "CopyObjectResult",
         [("LastModified", time_of_document(modification_time(staged))), ("ETag", f'"{etag_of(staged)}"')],
     )

@@ -16,6 +16,8 @@ from xml.sax.saxutils import escape
 from graveler.server.s3.refusals import malformed
 
 NAMESPACE: Final = "http://s3.amazonaws.com/doc/2006-03-01/"
+DECLARATION: Final = b'<?xml version="1.0" encoding="UTF-8"?>\n'
+"""Beginning of each document."""
 MAX_DEPTH: Final = 8
 MAX_ELEMENTS: Final = 50_000
 _NOT_IN_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -31,7 +33,7 @@ def document(root: str, content: Content, *, namespace: bool = True) -> bytes:
         namespace: Declare the namespace of S3.
     """
     attribute = f' xmlns="{NAMESPACE}"' if namespace else ""
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n<{root}{attribute}>{_inner(content)}</{root}>'.encode()
+    return DECLARATION + f"<{root}{attribute}>{_inner(content)}</{root}>".encode()
 
 
 def _inner(content: Content) -> str:

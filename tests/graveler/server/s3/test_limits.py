@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from graveler.server.s3.request import S3Request
 from graveler.server.s3.upload_body import MAX_UPLOAD_BYTES, UploadBody
 from graveler.server.s3.xml import parse
 from tests.graveler.server.conftest import Place
+from tests.graveler.server.plain_http import Http
 from tests.graveler.server.running import running_server
 from tests.graveler.server.s3.clients import BotoClients, boto_clients
 
@@ -65,6 +67,24 @@ def test_uploads_beyond_the_limit_are_told_to_slow_down(limited: Place, boto: Bo
             assert slowed(refused.value) == ("SlowDown", 503, "1")
         assert "Contents" not in client.list_objects_v2(Bucket=bucket, Prefix="main/")  # reads go on
     client.put_object(Bucket=bucket, Key="main/a", Body=b"x")
+
+
+def test_copies_beyond_the_limit_are_told_to_slow_down(
+    limited: Place, boto: BotoClients, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bucket, client, http = limited.repository(), boto.open(), Http(limited)
+    monkeypatch.setattr(LIMITS.copy_threads, "_most", 0)
+    parts = {"Parts": [{"PartNumber": 1, "ETag": "x"}]}
+    with pytest.raises(ClientError) as refused:
+        client.complete_multipart_upload(Bucket=bucket, Key="main/a", UploadId="u", MultipartUpload=parts)
+    assert slowed(refused.value) == ("SlowDown", 503, "1")
+    body = json.dumps({"physical_address": "x", "parts": [{"part_number": 1, "etag": "x"}]}).encode()
+    upload = f"/repositories/{bucket}/branches/main/staging/pmpu/u"
+    copy = {"physical_address": "x", "copy_source": {"repository": bucket, "ref": "main", "path": "a"}}
+    for path, sent in ((upload, body), (f"{upload}/parts/1/copy", json.dumps(copy).encode())):
+        status, said, headers = http.send("PUT", f"{path}?path=a", sent, {"Content-Type": "application/json"})
+        assert (status, headers["retry-after"]) == (503, "1")
+        assert "already; try again" in json.loads(said)["message"]
 
 
 def test_a_body_that_is_too_large_is_refused_before_it_is_sent() -> None:
