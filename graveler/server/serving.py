@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from types import FrameType
 from typing import Any, Final
 
 import uvicorn
@@ -17,6 +18,7 @@ from starlette.types import ASGIApp
 from graveler.server.api.call import ApiSettings
 from graveler.server.application import create_application
 from graveler.server.authentication import Authentication, SignedIn
+from graveler.server.ending import leave
 from graveler.server.http_protocol import HttpProtocol
 from graveler.server.known_hosts import KnownHosts, is_loopback
 from graveler.server.limits import RequestLimits
@@ -29,11 +31,13 @@ from graveler.server.s3.signing_users import SigningUsers
 from graveler.server.sessions import UserSessions
 from graveler.server.shared_metrics import MetricsBoard
 from graveler.server.task_runner import TaskRunner
+from graveler.server.worker_threads import operations_run
 from graveler_core.errors import InvalidInput, Kind, PermissionDenied, Unavailable
 from graveler_core.model.credentials import Credentials
 from graveler_core.model.secrets_keys import SecretsKeys
 from graveler_core.stores import Stores
 from graveler_core.stores.hooks import TagVerifier
+from graveler_core.telemetry.spans import send_spans
 from graveler_core.wiring.opening import open_stores
 from graveler_core.wiring.users import session_user, sign_in, signing_user
 
@@ -150,8 +154,13 @@ def _serve_on(
         ready()
         _StoppableServer(config).run([server_socket])
     finally:
-        if tasks.idle:  # if not, tasks end with the process, as after a crash, and another server continues them
+        # Operations and tasks that still run end with the process, as after a crash. Another server continues tasks.
+        late = operations_run()
+        if tasks.idle and not late:
             stores.close()
+    if late:
+        send_spans()
+        leave()
 
 
 def application_of(
@@ -191,8 +200,14 @@ def application_of(
 class _StoppableServer(uvicorn.Server):
     """Server that ends normally on SIGTERM and SIGINT, so that its stores are closed.
 
-    A second signal ends it at once.
+    A second signal ends the process at once.
     """
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop the server on the first signal, and end the process on the second one."""
+        if self.should_exit:
+            leave()
+        super().handle_exit(sig, frame)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -15,6 +15,7 @@ from concurrent.futures import Future as ThreadFuture
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
+from threading import Lock
 from typing import Final, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -22,6 +23,25 @@ T = TypeVar("T")
 MAX_THREADS: Final = 40
 """Number of operations that run at once. Further ones wait for a thread."""
 WORKER_THREADS: Final = ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="graveler-server")
+
+
+class _UnderWay:
+    """Number of operations that run or wait for a thread. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self.number = 0
+
+    def begin(self) -> None:
+        with self._lock:
+            self.number += 1
+
+    def end(self, _: object) -> None:
+        with self._lock:
+            self.number -= 1
+
+
+_under_way = _UnderWay()
 
 
 def run_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Future[T]:
@@ -47,4 +67,12 @@ def submitted(
     threads: ThreadPoolExecutor, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
 ) -> ThreadFuture[T]:
     """Call a function in one of some threads. Return the result, for threads."""
-    return threads.submit(partial(copy_context().run, function, *args, **kwargs))
+    running = threads.submit(partial(copy_context().run, function, *args, **kwargs))
+    _under_way.begin()
+    running.add_done_callback(_under_way.end)
+    return running
+
+
+def operations_run() -> bool:
+    """Return true if an operation runs in a thread of this process, or waits for one."""
+    return _under_way.number > 0

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 AGAIN = 1.0
 """Seconds between two checks for an SDK."""
+SEND_MILLISECONDS = 5_000
+"""Milliseconds for which `send_spans` waits."""
 
 
 class _Sight:
@@ -53,6 +55,16 @@ def wanted(now: float) -> bool:
 
     _sight.installed = not isinstance(get_tracer_provider(), ProxyTracerProvider)
     return _sight.installed
+
+
+def send_spans() -> None:
+    """Wait until the SDK has sent the spans that have ended, for a process that ends without its usual clean-up."""
+    if wanted(time.monotonic()):
+        from opentelemetry.trace import get_tracer_provider
+
+        flush = getattr(get_tracer_provider(), "force_flush", None)
+        if flush is not None:
+            flush(SEND_MILLISECONDS)
 
 
 @contextmanager

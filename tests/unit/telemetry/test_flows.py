@@ -178,6 +178,24 @@ def test_an_sdk_that_comes_later_is_found(monkeypatch: pytest.MonkeyPatch) -> No
     assert spans.wanted(100.0 + spans.AGAIN)
 
 
+def test_spans_are_sent_before_a_process_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", None)
+    monkeypatch.setattr(spans, "_sight", spans._Sight())
+    spans.send_spans()  # there is no SDK
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=1_000_000_000))
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
+    monkeypatch.setattr(spans, "_sight", spans._Sight())
+    told("commit", "flights", "main", lambda: None)
+    assert exporter.get_finished_spans() == ()
+    spans.send_spans()
+    assert [span.name for span in exporter.get_finished_spans()] == ["graveler.commit"]
+    provider.shutdown()
+
+
 def test_a_flow_is_in_the_context_of_what_the_host_logs(log: Log) -> None:
     with structlog.contextvars.bound_contextvars(request="r1", name="host's"):
         with flow("merge", repository="flights", into="main"):
