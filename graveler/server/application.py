@@ -28,6 +28,7 @@ from graveler.server.api.openapi import openapi_document
 from graveler.server.api.route import ApiRoute
 from graveler.server.api.routes import ROUTES
 from graveler.server.body_stream import BodyStream
+from graveler.server.copy_threads import ended_within
 from graveler.server.limits import RequestLimits
 from graveler.server.observing import facts_of
 from graveler.server.parts import ServerParts, ServerUsers
@@ -120,12 +121,22 @@ async def _serve(parts: ServerParts, route: ApiRoute, request: Request) -> Respo
         **({} if upload is None else {"upload": upload.content}),
     )
     if route.copies:
-        try:
-            return await parts.limits.copy_threads.run(_run, route, call, parts.limits)
-        except GravelerError as error:  # too many copies
-            return error_response(error)
+        return await _copied(parts.limits, route, call, scope)
     threads = WORKER_THREADS if upload is None or not upload.waits else parts.limits.upload_threads
     return await run_in(threads, _run, route, call, parts.limits)
+
+
+async def _copied(limits: RequestLimits, route: ApiRoute, call: Call, scope: Scope) -> Response:
+    """Run an operation that copies content, or wait for the one that it repeats."""
+    conditions = [call.headers.get(name) for name in ("if-match", "if-none-match")]
+    body = call.body.model_dump_json()
+    repeated = (call.user, route.name, scope["path"], scope["query_string"], *conditions, body)
+    try:
+        running = limits.copy_threads.run(partial(_run, route, call, limits), repeated)
+    except GravelerError as error:  # too many copies
+        return error_response(error)
+    await ended_within(running, None)
+    return running.result()
 
 
 def _run(route: ApiRoute, call: Call, limits: RequestLimits) -> Response:

@@ -24,7 +24,7 @@ from graveler.server.body_stream import BodyStream
 from graveler.server.limits import RequestLimits
 from graveler.server.observing import facts_of
 from graveler.server.s3.call import S3Call, refusal_response
-from graveler.server.s3.content_copies import ContentCopy, Refused, RunningCopies
+from graveler.server.s3.content_copies import ContentCopy, Refused, answer_of_copy
 from graveler.server.s3.operations import UPLOADS, operation_of
 from graveler.server.s3.refusals import S3Refusal, refusal_of
 from graveler.server.s3.request import S3Request
@@ -65,7 +65,6 @@ class S3Gateway:
         self._app = app
         self._users = users
         self._limits = limits
-        self._copies = RunningCopies(limits.copy_threads)
         self._domains = tuple(sorted(domains, key=len, reverse=True))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -81,7 +80,7 @@ class S3Gateway:
         threads = self._limits.upload_threads if waits else WORKER_THREADS
         answer = await run_in(threads, self._answer, request, stream, waits=waits)
         is_received = _has_none(request, body) or await _received(request, body)
-        response = answer if isinstance(answer, Response) else await self._copies.answer(*answer)
+        response = answer if isinstance(answer, Response) else await answer_of_copy(self._limits.copy_threads, *answer)
         if not is_received:
             response.headers["connection"] = "close"  # what follows on the connection would be the rest of the body
         response.headers["x-amz-request-id"] = response.headers["x-request-id"] = facts_of(scope).id

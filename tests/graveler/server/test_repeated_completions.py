@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import md5
 from typing import Any
@@ -11,6 +14,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from graveler.server import application
+from graveler.server.s3 import content_copies
 from graveler_core.errors import Kind, NotFound, Unavailable
 from graveler_core.facade.branch import Branch
 from graveler_core.objects.uploads import Uploads
@@ -134,3 +139,32 @@ def test_a_completion_at_a_path_that_exists_copies_nothing(
     upload.branch.put("a", b"other")
     assert upload.complete(new=True)[0] == 412
     assert copies == []
+
+
+def test_repetitions_share_one_copy(upload: BegunUpload, monkeypatch: pytest.MonkeyPatch) -> None:
+    copies: list[Any] = []
+    waiting: list[asyncio.Future[Any]] = []
+    ends = threading.Event()
+    real = Branch.assemble_multipart
+
+    def assembled(*arguments: Any) -> Any:
+        copies.append(arguments)
+        ends.wait()
+        return real(*arguments)
+
+    async def ended_within(running: asyncio.Future[Any], seconds: float | None) -> bool:
+        waiting.append(running)
+        if len(waiting) == 3:
+            ends.set()
+        await asyncio.wait({running})
+        return True
+
+    monkeypatch.setattr(Branch, "assemble_multipart", assembled)
+    for module in (application, content_copies):
+        monkeypatch.setattr(module, "ended_within", ended_within)
+    with ThreadPoolExecutor(3) as threads:
+        answers = list(threads.map(lambda _: upload.complete(), range(3)))
+    assert [status for status, _ in answers] == [200, 200, 200]
+    assert (len(set(answers)), len(copies), len(set(waiting))) == (1, 1, 1)
+    assert upload.complete() == answers[0]
+    assert len(set(waiting)) == 2

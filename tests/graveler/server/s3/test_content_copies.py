@@ -1,11 +1,10 @@
-"""Operations that copy content: their threads, their answers before a long copy has ended, and repeated requests."""
+"""Operations that copy content: their threads, their answers that begin before the end."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from types import SimpleNamespace
 from typing import Any
@@ -53,11 +52,9 @@ class Waits:
     def __init__(self, passed: int) -> None:
         self.passed = passed
         self.copies: list[asyncio.Future[bytes]] = []
-        self.begun: Callable[[], object] = lambda: None
 
     async def ended_within(self, running: asyncio.Future[bytes], seconds: float) -> bool:
         self.copies.append(running)
-        self.begun()
         if len(self.copies) <= self.passed:
             return False
         await asyncio.wait({running})
@@ -171,23 +168,3 @@ def test_an_error_in_an_answer_that_has_begun_says_what_is_wrong(client: Any, up
     with pytest.raises(ClientError, match="InvalidPart") as refused:
         client.complete_multipart_upload(**upload)
     assert "part 1: was not uploaded with this checksum" in str(refused.value)
-
-
-def test_repetitions_of_a_completion_share_one_copy(
-    client: Any, repo: Repository, upload: dict[str, Any], monkeypatch: pytest.MonkeyPatch, waits: Waits
-) -> None:
-    waits.passed = 0
-    copied: list[int] = []
-    ends = threading.Event()
-    waits.begun = lambda: ends.set() if len(waits.copies) == 3 else None
-
-    def wait() -> None:
-        copied.append(1)
-        ends.wait()
-
-    before_the_copy(monkeypatch, wait)
-    with ThreadPoolExecutor(3) as threads:
-        answers = list(threads.map(lambda _: client.complete_multipart_upload(**upload)["ETag"], range(3)))
-    assert (len(set(answers)), copied, len(set(waits.copies))) == (1, [1], 1)
-    assert client.complete_multipart_upload(**upload)["ETag"] == answers[0]
-    assert len(set(waits.copies)) == 2
