@@ -129,14 +129,12 @@ def parts(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, id: s
     """Return the parts of an upload in the order of their numbers.
 
     Raises:
-        NotFound: (`UploadNotFound`) There is no such upload for the path.
+        NotFound: (`UploadNotFound`) There is no such upload for the path, or it has ended meanwhile.
     """
     uploads = _uploads(stores, fresh(stores, repo, branch).repository)
-    _target(uploads, branch, path, id)
-    return [
-        UploadedPart(number, part.size, part.checksum, part.creation_date)
-        for number, part in sorted(uploads.parts(id).items())
-    ]
+    found = sorted(uploads.parts(id).items()) if uploads.is_id(id) else []
+    _target(uploads, branch, path, id)  # last, so that no part was missing because the upload had ended
+    return [UploadedPart(number, part.size, part.checksum, part.creation_date) for number, part in found]
 
 
 def assemble(  # noqa: PLR0913, PLR0917 - the upload and its parts

@@ -169,6 +169,27 @@ def test_an_end_at_any_call_of_another_flow_leaves_nothing(world: World) -> None
             raise AssertionError("raise the number of calls")
 
 
+def test_parts_are_listed_only_if_the_upload_is_still_there(world: World) -> None:
+    for call in range(40):
+        kv = Interposed(world.kv)
+        branch, other = world.branch(kv), world.branch()
+        id = other.begin_multipart("p")
+        for number in (1, 2):
+            other.upload_part("p", id, number, b"x")
+        kv.reset()
+        kv.before[call] = lambda other=other, id=id: other.end_multipart("p", id)
+        try:
+            assert [part.number for part in branch.uploaded_parts("p", id)] == [1, 2]
+            ended = False
+        except NotFound as e:
+            assert e.kind is Kind.UploadNotFound  # noqa: PT017
+            ended = True
+        assert ended == (len(kv.verbs) > call), call
+        if not ended:
+            return
+    raise AssertionError("raise the number of calls")
+
+
 def test_a_sweep_gives_up_what_nobody_ends_and_orphaned_parts(world: World, upload: str) -> None:
     world.branch().upload_part("a/b", upload, 1, b"x")
     found = uploads(world)
