@@ -24,7 +24,7 @@ from graveler.server.body_stream import BodyStream
 from graveler.server.limits import RequestLimits
 from graveler.server.observing import facts_of
 from graveler.server.s3.call import S3Call, refusal_response
-from graveler.server.s3.content_copies import ContentCopy, Refused, answer_of_copy
+from graveler.server.s3.copy_answers import ContentCopy, Refused, answer_of_copy
 from graveler.server.s3.operations import UPLOADS, operation_of
 from graveler.server.s3.refusals import S3Refusal, refusal_of
 from graveler.server.s3.request import S3Request

@@ -16,7 +16,7 @@ from graveler.server.completed_uploads import completed_entry, entry_at
 from graveler.server.kept_md5 import etag_of_parts, with_etag
 from graveler.server.s3.call import S3Call, empty_response, xml_response
 from graveler.server.s3.conditions import failed_read, is_conditional_write, precondition_failed, require_write
-from graveler.server.s3.content_copies import ContentCopy
+from graveler.server.s3.copy_answers import ContentCopy
 from graveler.server.s3.listing import ListingQuery
 from graveler.server.s3.object_metadata import (
     DEFAULT_CONTENT_TYPE,

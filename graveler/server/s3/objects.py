@@ -24,7 +24,7 @@ from graveler.server.s3.conditions import (
     refuse_condition_of_deletion,
     require_write,
 )
-from graveler.server.s3.content_copies import ContentCopy
+from graveler.server.s3.copy_answers import ContentCopy
 from graveler.server.s3.object_metadata import (
     DEFAULT_CONTENT_TYPE,
     etag_of,

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from graveler.server.s3 import buckets, deletion, listing, multipart, objects
 from graveler.server.s3.call import S3Call, xml_response
-from graveler.server.s3.content_copies import ContentCopy
+from graveler.server.s3.copy_answers import ContentCopy
 from graveler.server.s3.refusals import S3Refusal, invalid_argument, not_implemented
 
 Operation: TypeAlias = Callable[[S3Call], Response | ContentCopy]

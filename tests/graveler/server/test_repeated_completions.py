@@ -15,7 +15,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from graveler.server import application
-from graveler.server.s3 import content_copies
+from graveler.server.s3 import copy_answers
 from graveler_core.errors import Kind, NotFound, Unavailable
 from graveler_core.facade.branch import Branch
 from graveler_core.objects.uploads import Uploads
@@ -160,7 +160,7 @@ def test_repetitions_share_one_copy(upload: BegunUpload, monkeypatch: pytest.Mon
         return True
 
     monkeypatch.setattr(Branch, "assemble_multipart", assembled)
-    for module in (application, content_copies):
+    for module in (application, copy_answers):
         monkeypatch.setattr(module, "ended_within", ended_within)
     with ThreadPoolExecutor(3) as threads:
         answers = list(threads.map(lambda _: upload.complete(), range(3)))

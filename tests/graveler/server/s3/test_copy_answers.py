@@ -15,7 +15,7 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from graveler.server.s3 import content_copies
+from graveler.server.s3 import copy_answers
 from graveler.server.s3.xml import DECLARATION
 from graveler_core.errors import Unavailable
 from graveler_core.facade.branch import Branch
@@ -64,7 +64,7 @@ class Waits:
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> Waits:
     found = Waits(3)
-    monkeypatch.setattr(content_copies, "ended_within", found.ended_within)
+    monkeypatch.setattr(copy_answers, "ended_within", found.ended_within)
     return found
 
 
@@ -105,19 +105,25 @@ def test_copies_have_threads_of_their_own(
     assert repo.branch("main").read("a") == b"content"
 
 
+def completing(client: Any, upload: dict[str, Any]) -> HTTPConnection:
+    """Send the request that completes an upload. Return the connection, whose answer can be read in pieces."""
+    names = {key: upload[key] for key in ("Bucket", "Key", "UploadId")}
+    signed = urlsplit(client.generate_presigned_url("complete_multipart_upload", names))
+    etag = upload["MultipartUpload"]["Parts"][0]["ETag"].replace('"', "&quot;")
+    part = f"<Part><PartNumber>1</PartNumber><ETag>{etag}</ETag></Part>"
+    connection = HTTPConnection(str(signed.hostname), signed.port, timeout=60)
+    body = f"<CompleteMultipartUpload>{part}</CompleteMultipartUpload>"
+    connection.request("POST", f"{signed.path}?{signed.query}", body)
+    return connection
+
+
 @pytest.mark.usefixtures("waits")
 def test_the_answer_to_a_long_copy_begins_before_its_end(
     client: Any, repo: Repository, upload: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ends = threading.Event()
     before_the_copy(monkeypatch, ends.wait)
-    names = {key: upload[key] for key in ("Bucket", "Key", "UploadId")}
-    signed = urlsplit(client.generate_presigned_url("complete_multipart_upload", names))
-    part = upload["MultipartUpload"]["Parts"][0]
-    wanted = f"<Part><PartNumber>1</PartNumber><ETag>{part['ETag'].replace(chr(34), '&quot;')}</ETag></Part>"
-    body = f"<CompleteMultipartUpload>{wanted}</CompleteMultipartUpload>"
-    connection = HTTPConnection(str(signed.hostname), signed.port, timeout=60)
-    connection.request("POST", f"{signed.path}?{signed.query}", body)
+    connection = completing(client, upload)
     answer = connection.getresponse()
     assert (answer.status, answer.headers["content-type"]) == (200, "application/xml")
     assert answer.headers["x-amz-request-id"]
@@ -129,6 +135,34 @@ def test_the_answer_to_a_long_copy_begins_before_its_end(
     connection.request("GET", "/_health")  # the connection goes on
     assert connection.getresponse().read() == b"alive!"
     connection.close()
+
+
+def test_a_copy_goes_on_when_its_client_has_gone(
+    client: Any, repo: Repository, upload: dict[str, Any], monkeypatch: pytest.MonkeyPatch, waits: Waits
+) -> None:
+    ends, gone = threading.Event(), threading.Event()
+    before_the_copy(monkeypatch, ends.wait)
+    real = waits.ended_within
+
+    async def ended_within(running: asyncio.Future[bytes], seconds: float) -> bool:
+        try:
+            return await real(running, seconds)
+        except asyncio.CancelledError:
+            gone.set()
+            raise
+
+    monkeypatch.setattr(copy_answers, "ended_within", ended_within)
+    connection = completing(client, upload)
+    answer = connection.getresponse()
+    assert answer.read(len(DECLARATION)) == DECLARATION
+    answer.close()
+    connection.close()
+    assert gone.wait(60)
+    ends.set()
+    while not waits.copies[0].done():
+        threading.Event().wait(0.01)
+    assert waits.copies[0].result().startswith(DECLARATION + b"<CompleteMultipartUploadResult ")
+    assert repo.branch("main").read("a") == b"content"
 
 
 @pytest.mark.usefixtures("waits")
