@@ -138,6 +138,8 @@ class PartStaging(Staging):
 
         Raises:
             NotFound: (`UploadNotFound`) there is no such upload, or it has ended.
+            SlowDown: another call has assembled the upload meanwhile. Of several calls at the same time, one returns an
+                entry.
             InvalidInput: (`PartMismatch`) a part does not exist, has another checksum, or was stored again meanwhile at
                 its signed URL.
         """

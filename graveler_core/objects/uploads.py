@@ -22,6 +22,8 @@ refer to the objects, so they stay, and a sweep removes the record; the objects 
 two calls. In `purging`, a sweep deletes the objects, including those of delayed requests, and removes the record once
 it is old.
 
+Who has assembled an upload in parts gives its record a new nonce (`renew`). The state stays the same.
+
 The request that creates a record is sent only once. A delayed second request would show objects to which entries refer
 as `uploading`.
 """
@@ -136,11 +138,26 @@ class Uploads:
         """
         for id in ids:
             held = (named or {}).get(id) or self.find(id)
-            if held is not None and (held.value.state is UploadState.UPLOADING or id in (named or {})):
+            while held is not None and (held.value.state is UploadState.UPLOADING or id in (named or {})):
                 claimed = self.purging(id, held)
                 if claimed is not None:
                     self.delete(id)
                     access.remove(self.kv, keys.uploads(self.repository).at(id), claimed)
+                    break
+                held = None if id in (named or {}) else self.find(id)  # it may have been renewed
+
+    def renew(self, id: str, held: Held[Upload]) -> bool:
+        """Give the record of an upload a new nonce, in exactly the state that was read.
+
+        Returns:
+            True if the record was renewed. Of several processes that have read the same record, one gets this answer.
+        """
+        renewed = held.value.model_copy(update={"nonce": Nonce(self.ids.fresh())})
+        try:
+            access.replace(self.kv, keys.uploads(self.repository).at(id), held, renewed)
+        except PredicateFailed:
+            return False
+        return True
 
     def find(self, id: str) -> Held[Upload] | None:
         """Return the record of an upload, or `None`."""

@@ -126,7 +126,6 @@ def _assemble(call: Call, etags: Sequence[tuple[int, str]], whole: str | None) -
         identity=b"",
     )
     made = made if whole is None else with_etag(made, whole)
-    branch.uploaded_parts(path, id)  # fails if the upload has ended while its parts were copied
     staged = branch.stage_if(path, made, None) if conditional else branch.stage(path, made)
     branch.end_multipart(path, id)
     return staged

@@ -129,7 +129,6 @@ def _assemble(call: S3Call, wanted: list[tuple[int, str]], etag: str | None, *, 
     if size is not None and size != str(assembled.size):
         raise S3Refusal(400, "InvalidRequest", f"{_SIZE}: the parts have {assembled.size} bytes together")
     made = assembled if etag is None else with_etag(assembled, etag)
-    branch.uploaded_parts(path, id)  # fails if the upload has ended while its parts were copied
     staged = stage(branch, path, made, current, conditional=conditional)
     branch.end_multipart(path, id)
     return staged

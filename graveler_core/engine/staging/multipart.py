@@ -2,13 +2,18 @@
 
     begin      upload record (`objects.uploads`), with the branch and the path     uploading
     part       object below the prefix of the upload → part record → is the upload still there?
-    assemble   read the part records → read the parts and store one object
+    assemble   read the upload record and the part records → read the parts and store one object
+               → ✓ renew the upload record that was read
     end        uploading → purging ✓ → delete the objects and the part records → remove the upload record
 
 All state is in the store, so any process can go on. The assembled object is stored outside the prefix of the upload,
 like the content of every other write, and is staged by the caller. The upload ends after that. If the process dies
 before the end, everything is still there: assembling again stores the same content again, and staging it again changes
 nothing. An upload that nobody ends is given up by a sweep after its grace period, with all its parts.
+
+A client repeats its request if it waits too long for the answer, so several processes may assemble an upload at the
+same time. Only the first of them renews the record. The others return no entry. They could otherwise stage it after the
+first one has ended the upload, and replace what the client has written since.
 
 A part can also be stored by a program that has a signed URL for it. The name of its object contains the number of the
 part. It has no part record, because the program does not report that it has stored the object. The object is found
@@ -19,7 +24,7 @@ cannot change it. An object that is stored there after the end is deleted by a c
 A part that is stored again replaces the record of the former one. Its object stays until the end. If an upload ends
 while a part is stored, the last step of that flow finds no upload, and removes what it has stored. If it dies first, it
 leaves an object that a collection deletes, and a part record that a sweep removes. If an upload ends while it is
-assembled, a part is missing and the assembly fails, or all parts had been read before.
+assembled, the assembly fails.
 """
 
 from __future__ import annotations
@@ -30,9 +35,9 @@ from itertools import pairwise
 from graveler_core.blobs.port import Blobs
 from graveler_core.engine.protocol.registers import fresh
 from graveler_core.engine.protocol.restrictions import require_permitted
-from graveler_core.engine.staging.content import PART_BYTES, Content, upload
-from graveler_core.errors import InvalidInput, Kind, NotFound
-from graveler_core.model.entities import RepositoryRecord, UploadPart, UploadState, UploadTarget
+from graveler_core.engine.staging.content import PART_BYTES, Content, UploadedContent, upload
+from graveler_core.errors import InvalidInput, Kind, NotFound, SlowDown
+from graveler_core.model.entities import RepositoryRecord, Upload, UploadPart, UploadState, UploadTarget
 from graveler_core.model.entry import AddressType, Entry
 from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.model.multipart import MultipartUpload, UploadedPart
@@ -41,6 +46,7 @@ from graveler_core.model.protection import BranchAction
 from graveler_core.objects.uploads import Uploads, prefix
 from graveler_core.records import access
 from graveler_core.records import layout as keys
+from graveler_core.records.access import Held
 from graveler_core.stores import Stores
 
 MAX_PARTS = 10_000
@@ -152,34 +158,21 @@ def assemble(  # noqa: PLR0913, PLR0917 - the upload and its parts
             without quotes for a part that was stored at a signed URL.
 
     Raises:
-        NotFound: (`UploadNotFound`) There is no such upload for the path.
+        NotFound: (`UploadNotFound`) There is no such upload for the path, or it has ended meanwhile.
+        SlowDown: Another process has assembled the upload meanwhile.
         InvalidInput: (`PartMismatch`) A part does not exist, has another checksum, or was stored again at its signed
             URL meanwhile; or the numbers do not ascend.
     """
-    repository = fresh(stores, repo, branch).repository
-    uploads = _uploads(stores, repository)
-    target = _target(uploads, branch, path, id)
-    if not numbers or any(a >= b for (a, _), (b, _) in pairwise(numbers)):
-        raise InvalidInput("parts: must be at least one, in ascending order, each once", kind=Kind.PartMismatch)
-    there = uploads.parts(id)
-    named = [number for number, checksum in numbers if checksum.startswith(ETAG)]
-    signed = _signed_parts(stores, uploads.blobs, id, named)
-    there |= signed
-    chosen = []
-    for number, checksum in numbers:
-        part = there.get(number)
-        if part is None or part.checksum != checksum:
-            _target(uploads, branch, path, id)  # the upload may have ended meanwhile
-            raise InvalidInput(f"part {number}: was not uploaded with this checksum", kind=Kind.PartMismatch)
-        chosen.append(part)
-    try:
-        stored = upload(uploads.blobs, f"data/{stores.ids.fresh()}", Content(_content(uploads.blobs, chosen)))
-    except NotFound:
-        raise _missing(id, path) from None
-    now = _signed_parts(stores, uploads.blobs, id, named)
-    if changed := [number for number in named if now.get(number) != signed.get(number)]:
+    uploads = _uploads(stores, fresh(stores, repo, branch).repository)
+    held, target = _found(uploads, branch, path, id)
+    stored = _joined(stores, uploads, target, id, numbers)
+    if not uploads.renew(id, held):
+        uploads.blobs.delete(stored.address)
         _target(uploads, branch, path, id)
-        raise InvalidInput(f"part {changed[0]}: was stored again while it was read", kind=Kind.PartMismatch)
+        raise SlowDown(
+            f"upload {id}: another request has completed it meanwhile, or does so now; try again",
+            kind=Kind.RetriesExhausted,
+        )
     return Entry(
         address=stored.address,
         address_type=AddressType.RELATIVE,
@@ -190,6 +183,34 @@ def assemble(  # noqa: PLR0913, PLR0917 - the upload and its parts
         mtime=stores.clock.now(),
         path=path,
     )
+
+
+def _joined(
+    stores: Stores, uploads: Uploads, target: UploadTarget, id: str, numbers: Sequence[tuple[int, str]]
+) -> UploadedContent:
+    """Store the content of parts as one object. Raise as `assemble` does."""
+    if not numbers or any(a >= b for (a, _), (b, _) in pairwise(numbers)):
+        raise InvalidInput("parts: must be at least one, in ascending order, each once", kind=Kind.PartMismatch)
+    there = uploads.parts(id)
+    named = [number for number, checksum in numbers if checksum.startswith(ETAG)]
+    signed = _signed_parts(stores, uploads.blobs, id, named)
+    there |= signed
+    chosen = []
+    for number, checksum in numbers:
+        part = there.get(number)
+        if part is None or part.checksum != checksum:
+            _target(uploads, target.branch, target.path, id)  # the upload may have ended meanwhile
+            raise InvalidInput(f"part {number}: was not uploaded with this checksum", kind=Kind.PartMismatch)
+        chosen.append(part)
+    try:
+        stored = upload(uploads.blobs, f"data/{stores.ids.fresh()}", Content(_content(uploads.blobs, chosen)))
+    except NotFound:
+        raise _missing(id, target.path) from None
+    now = _signed_parts(stores, uploads.blobs, id, named)
+    if changed := [number for number in named if now.get(number) != signed.get(number)]:
+        _target(uploads, target.branch, target.path, id)
+        raise InvalidInput(f"part {changed[0]}: was stored again while it was read", kind=Kind.PartMismatch)
+    return stored
 
 
 def end(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, id: str) -> None:
@@ -238,11 +259,16 @@ def _uploads(stores: Stores, repository: RepositoryRecord) -> Uploads:
 
 
 def _target(uploads: Uploads, branch: BranchId, path: str, id: str) -> UploadTarget:
+    return _found(uploads, branch, path, id)[1]
+
+
+def _found(uploads: Uploads, branch: BranchId, path: str, id: str) -> tuple[Held[Upload], UploadTarget]:
+    """Return the record of an upload that has not ended, and its target."""
     held = uploads.find(id) if uploads.is_id(id) else None
     target = None if held is None or held.value.state is not UploadState.UPLOADING else held.value.target
-    if target is None or (target.branch, target.path) != (branch, path):
+    if held is None or target is None or (target.branch, target.path) != (branch, path):
         raise _missing(id, path)
-    return target
+    return held, target
 
 
 def _content(blobs: Blobs, chosen: Sequence[UploadPart]) -> Iterator[bytes]:

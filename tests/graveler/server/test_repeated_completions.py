@@ -16,6 +16,7 @@ from botocore.exceptions import ClientError
 
 from graveler.server import application
 from graveler.server.s3 import copy_answers
+from graveler_core.engine.staging import multipart
 from graveler_core.errors import Kind, NotFound, Unavailable
 from graveler_core.facade.branch import Branch
 from graveler_core.objects.uploads import Uploads
@@ -73,36 +74,51 @@ def upload(request: pytest.FixtureRequest, place: Place) -> Iterator[BegunUpload
         yield BegunUpload(branch, id, by_s3 if request.param == "s3" else by_api)
 
 
-def after_the_copy(monkeypatch: pytest.MonkeyPatch, act: Callable[[Any], object]) -> None:
-    """Act after the next copy of parts and before its entry is staged. The argument is the copied entry."""
-    real = Branch.assemble_multipart
+def during_the_copy(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Act while the next completion copies the parts, after it has read them."""
+    real = multipart._content
 
-    def assembled(branch: Branch, *arguments: Any) -> Any:
-        made = real(branch, *arguments)
-        monkeypatch.setattr(Branch, "assemble_multipart", real)
-        act(made)
-        return made
+    def read(*arguments: Any) -> Iterator[bytes]:
+        yield from real(*arguments)
+        monkeypatch.setattr(multipart, "_content", real)
+        act()
 
-    monkeypatch.setattr(Branch, "assemble_multipart", assembled)
+    monkeypatch.setattr(multipart, "_content", read)
 
 
 def test_a_late_completion_does_not_replace_newer_content(upload: BegunUpload, monkeypatch: pytest.MonkeyPatch) -> None:
     branch = upload.branch
 
-    def complete_at_another_server_and_replace(made: Any) -> None:
-        branch.stage("a", made)
+    def complete_at_another_server_and_replace() -> None:
+        (part,) = branch.uploaded_parts("a", upload.id)
+        branch.stage("a", branch.assemble_multipart("a", upload.id, [(1, part.checksum)]))
         branch.end_multipart("a", upload.id)
         branch.put("a", b"newer")
 
-    after_the_copy(monkeypatch, complete_at_another_server_and_replace)
+    during_the_copy(monkeypatch, complete_at_another_server_and_replace)
     assert upload.complete()[0] == 404
     assert branch.read("a") == b"newer"
+
+
+def test_a_completion_during_that_of_another_server_is_told_to_try_again(
+    upload: BegunUpload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    branch = upload.branch
+
+    def begin_to_complete_at_another_server() -> None:
+        (part,) = branch.uploaded_parts("a", upload.id)
+        branch.assemble_multipart("a", upload.id, [(1, part.checksum)])
+
+    during_the_copy(monkeypatch, begin_to_complete_at_another_server)
+    assert upload.complete()[0] in (429, 503)
+    assert upload.complete()[0] == 200  # also if the other server has died
+    assert branch.read("a") == b"parts"
 
 
 def test_a_completion_does_not_publish_an_upload_that_was_aborted(
     upload: BegunUpload, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    after_the_copy(monkeypatch, lambda made: upload.branch.end_multipart("a", upload.id))
+    during_the_copy(monkeypatch, lambda: upload.branch.end_multipart("a", upload.id))
     assert upload.complete()[0] == 404
     with pytest.raises(NotFound) as missing:
         upload.branch.get("a")
@@ -135,7 +151,7 @@ def test_a_completion_at_a_path_that_exists_copies_nothing(
     upload: BegunUpload, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copies: list[Any] = []
-    after_the_copy(monkeypatch, copies.append)
+    during_the_copy(monkeypatch, lambda: copies.append(1))
     upload.branch.put("a", b"other")
     assert upload.complete(new=True)[0] == 412
     assert copies == []

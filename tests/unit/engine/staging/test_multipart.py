@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from graveler_core.engine.staging import multipart
-from graveler_core.errors import InvalidInput, Kind, NotFound, PermissionDenied
+from graveler_core.errors import InvalidInput, Kind, NotFound, PermissionDenied, SlowDown
+from graveler_core.facade.branch import Branch
 from graveler_core.gc.uploads import purge
+from graveler_core.model.entry import Entry
 from graveler_core.objects.uploads import Uploads
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -167,6 +170,56 @@ def test_an_end_at_any_call_of_another_flow_leaves_nothing(world: World) -> None
             assert kept <= ({made.address} if made else set()), (flow, call)
         else:
             raise AssertionError("raise the number of calls")
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_of_several_assemblies_at_the_same_time_the_first_returns_an_entry(
+    world: World, upload: str, monkeypatch: pytest.MonkeyPatch, *, ends: bool
+) -> None:
+    """The others leave no object."""
+    late, first, made = world.branch(), world.branch(), list[Entry]()
+    wanted = [(1, first.upload_part("a/b", upload, 1, b"x").checksum)]
+    real = multipart._content
+
+    def overtaken(*arguments: Any) -> Iterator[bytes]:
+        yield from real(*arguments)
+        monkeypatch.setattr(multipart, "_content", real)
+        made.append(first.assemble_multipart("a/b", upload, wanted))
+        if ends:
+            first.stage("a/b", made[0])
+            first.end_multipart("a/b", upload)
+
+    monkeypatch.setattr(multipart, "_content", overtaken)
+    with pytest.raises((NotFound, SlowDown)) as refused:
+        late.assemble_multipart("a/b", upload, wanted)
+    assert refused.value.kind is (Kind.UploadNotFound if ends else Kind.RetriesExhausted)
+    objects, records = leftovers(world)
+    assert [name for name in objects if upload not in name] == [made[0].address]
+    assert records == (0 if ends else 2)
+    if not ends:
+        (shown,) = world.graveler().repository("repo").multipart_uploads()
+        assert shown.id == upload
+        assert late.assemble_multipart("a/b", upload, wanted).size == 1
+
+
+def test_an_assembly_at_any_call_of_an_end_does_not_keep_the_upload(world: World) -> None:
+    for call in range(40):
+        kv = Interposed(world.kv)
+        branch, other = world.branch(kv), world.branch()
+        id = other.begin_multipart("p")
+        wanted = [(1, other.upload_part("p", id, 1, b"x").checksum)]
+        kv.reset()
+
+        def assembled(other: Branch = other, id: str = id, wanted: list[tuple[int, str]] = wanted) -> None:
+            with suppress(NotFound, InvalidInput):
+                other.assemble_multipart("p", id, wanted)
+
+        kv.before[call] = assembled
+        branch.end_multipart("p", id)
+        assert leftovers(world)[1] == 0, call
+        if len(kv.verbs) <= call:
+            return
+    raise AssertionError("raise the number of calls")
 
 
 def test_parts_are_listed_only_if_the_upload_is_still_there(world: World) -> None:
