@@ -55,12 +55,7 @@ class Publisher:
         """
         found: list[GravelerBranch] = [getattr(resources, target.branch_key) for target in self.targets]
         for branch in found:
-            if branch.name == branch.into:
-                raise dg.Failure(
-                    f"the run works on {branch.into!r} itself, the branch to publish into: remove the run tag "
-                    "graveler/branch, or name another branch",
-                    allow_retries=False,
-                )
+            branch.refuse_into()
         names = [branch.repository for branch in found]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise dg.Failure(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 from pydantic import ConfigDict, Field, PrivateAttr
 
-from dagster_graveler.publishing.branch_choice import BranchChoice, choose, marks, publication_for
+from dagster_graveler.publishing.branch_choice import BranchChoice, Chosen, choose, marks, publication_for
 from dagster_graveler.publishing.written import BRANCH, CONTENT, content_digest
 from dagster_graveler.resources.graveler import GravelerResource
 from dagster_graveler.run_tags import BRANCH_TAG
@@ -124,9 +124,11 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
 
         Raises:
             NotFound: The run continues with a branch that has been deleted.
+            Failure: A run tag names `into` for a run that belongs to a publication.
         """
         from graveler_core.errors import NotUnique
 
+        self._refuse_unchecked_write()
         repository = self.open_repository()
         if self.exists():
             return repository.branch(self.name)
@@ -201,6 +203,27 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         instance.add_run_tags(run.run_id, marks(run, choice, self.repository, uid, publication_for(instance, run)))
         self._choice = BranchChoice(choice.name, uid, choice.chosen, choice.resumes)
         self._marked = True
+
+    def refuse_into(self) -> None:
+        """Refuse a run that works on the branch to publish into.
+
+        Raises:
+            Failure: The branch of the run is `into`.
+        """
+        if self.name == self.into:
+            raise dg.Failure(
+                f"the run works on {self.into!r} itself, the branch to publish into: remove the run tag "
+                "graveler/branch, or name another branch",
+                allow_retries=False,
+            )
+
+    def _refuse_unchecked_write(self) -> None:
+        """Refuse a run tag that would have tables of a publication written on `into`, before their checks."""
+        run, instance, choice = self._run, self._instance, self.choice()
+        if run is None or instance is None or choice is None or choice.chosen is not Chosen.TAG:
+            return
+        if choice.name == self.into and publication_for(instance, run) is not None:
+            self.refuse_into()
 
     def _refuse_lost_branch(self) -> None:
         """Refuse to create a new branch if earlier steps of the publication wrote on a branch that is deleted."""

@@ -147,6 +147,16 @@ def test_the_target_itself_is_not_a_branch_to_publish(lake: Lake) -> None:
     assert lake.history() == before
 
 
+def test_tables_are_not_written_on_the_target_itself(lake: Lake) -> None:
+    assert lake.run().success
+    result = lake.run(tags={"graveler/branch": "main"}, raw=["unchecked"])
+    assert not result.success
+    assert all("the run works on 'main' itself" in said for said in failures(result))
+    assert list(lake.repository.branch("main").uncommitted()) == []
+    assert lake.run(raw=["new"]).success
+    assert lake.published("raw") == ["new"]
+
+
 def test_required_checks_are_reported_before_the_merge(lake: Lake) -> None:
     lake.use(require=True)
     assert lake.run().success
