@@ -53,16 +53,17 @@ def choose(
     instance: dg.DagsterInstance,
     run: dg.DagsterRun,
     repository: str,
-    template: Callable[[], str],
+    template: Callable[[], str | None],
     exists: Callable[[str, str], bool],
-) -> BranchChoice:
-    """Choose the branch of a run.
+) -> BranchChoice | None:
+    """Choose the branch of a run. Return `None` if the run continues no branch and cannot have one of its own.
 
     Args:
         instance: The instance of the run.
         run: The run.
         repository: Name of the repository.
-        template: Function that returns the name of a branch of the run's own.
+        template: Function that returns the name of a branch of the run's own, or `None` if the run lacks a field of
+            the template.
         exists: Function that returns true if the branch with this name and uid exists.
     """
     tags = (instance.get_run_by_id(run.run_id) or run).tags
@@ -79,7 +80,10 @@ def choose(
     if named is not None:
         return named
     kept = _kept(instance, first, repository, publication_for(instance, first), exists)
-    return kept or BranchChoice(template(), "", Chosen.TEMPLATE, resumes)
+    if kept is not None:
+        return kept
+    own_name = template()
+    return None if own_name is None else BranchChoice(own_name, "", Chosen.TEMPLATE, resumes)
 
 
 def _named(tags: Mapping[str, str], repository: str, resumes: bool) -> BranchChoice | None:

@@ -3,8 +3,6 @@
 Assets (through the IO manager), checks and ops of a run all use this resource, so they use the same branch.
 """
 
-import hashlib
-import re
 import time
 from contextlib import suppress
 from functools import partial
@@ -15,9 +13,10 @@ from pydantic import ConfigDict, Field, PrivateAttr
 
 from dagster_graveler.publishing.branch_choice import BranchChoice, Chosen, choose, marks, publication_for
 from dagster_graveler.publishing.written import BRANCH, CONTENT, content_digest
+from dagster_graveler.resources.branch_template import check_template, fields_of, filled, missing_error
 from dagster_graveler.resources.graveler import GravelerResource
 from dagster_graveler.run_tags import BRANCH_TAG
-from dagster_graveler.runs import origin_run_id, partition_label
+from dagster_graveler.runs import origin_run_id
 
 if TYPE_CHECKING:
     from graveler_core.facade.branch import Branch
@@ -26,10 +25,6 @@ if TYPE_CHECKING:
 
 _CREATION_POLL = 0.05
 """Seconds between two attempts to open a repository that another process is creating."""
-_RUN_DIGITS = 13
-"""Digits of the run id in a branch name: 48 bits and one hyphen."""
-_BACKFILL_TAG = "dagster/backfill"
-_DEPLOYMENT_TAG = "dagster/deployment-name"
 
 
 class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
@@ -55,30 +50,32 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         default="run-{run}",
         description="Template for the name of the run's branch. {run} is the id of the run that began the publication; "
         "{partition} is its partition key, or first_to_last for a range; {backfill} is the id of its backfill; "
-        "{deployment} is the name of its deployment. The run tag graveler/branch overrides the template. Characters "
-        "that a branch name cannot have are replaced, and a digest is appended.",
+        "{deployment} is the name of its deployment. A run that lacks a field can only read. The run tag "
+        "graveler/branch overrides the template. Characters that a branch name cannot have are replaced, and a digest "
+        "is appended.",
     )
     _run: dg.DagsterRun | None = PrivateAttr(default=None)
     _instance: dg.DagsterInstance | None = PrivateAttr(default=None)
     _choice: BranchChoice | None = PrivateAttr(default=None)
+    _is_chosen: bool = PrivateAttr(default=False)
     _marked: bool = PrivateAttr(default=False)
 
     def setup_for_execution(self, context: dg.InitResourceContext) -> None:
-        """Determine the name of a branch of the run's own, without connecting.
+        """Check the template for the name of a branch of the run's own, without connecting.
 
         Raises:
-            InvalidInput: The template uses a field that the run does not have.
+            InvalidInput: The template has an unknown field.
         """
         run, instance = context.run, context.instance
         if run is None or instance is None:
             return
         self._run, self._instance = run, instance
         if BRANCH_TAG not in run.tags:
-            self._filled(instance, run)
+            check_template(self.branch)
 
     @property
     def name(self) -> str:
-        """Name of the branch; outside of a run, the branch to publish into."""
+        """Name of the branch; without a branch of the run, the branch to publish into."""
         choice = self.choice()
         return self.into if choice is None else choice.name
 
@@ -89,11 +86,15 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         return "" if choice is None else choice.uid
 
     def choice(self) -> BranchChoice | None:
-        """Return the branch of the run and how it was found; `None` outside of a run."""
+        """Return the branch of the run and how it was found.
+
+        It is `None` outside of a run, and if the run lacks a field of the template. Such a run can only read.
+        """
         run, instance = self._run, self._instance
-        if self._choice is None and run is not None and instance is not None:
-            template = partial(self._filled, instance, run)
+        if not self._is_chosen and run is not None and instance is not None:
+            template = partial(self._own_name, instance, run)
             self._choice = choose(instance, run, self.repository, template, self.has)
+            self._is_chosen = True
         return self._choice
 
     @property
@@ -123,12 +124,13 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         """Return the branch of the run. It is created from `into` if it does not exist.
 
         Raises:
+            InvalidInput: The run lacks a field of the template.
             NotFound: The run continues with a branch that has been deleted.
             Failure: A run tag names `into` for a run that belongs to a publication.
         """
         from graveler_core.errors import NotUnique
 
-        self._refuse_unchecked_write()
+        self._refuse_write()
         repository = self.open_repository()
         if self.exists():
             return repository.branch(self.name)
@@ -162,6 +164,8 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
     def exists(self) -> bool:
         """Return true if the branch of the run exists. If it does, the tags of the run are made to name it."""
         choice = self.choice()
+        if choice is None and self._run is not None:
+            return False
         found = self._find(self.name)
         if found is None or (choice is not None and choice.uid not in ("", str(found.record().uid))):
             return False
@@ -210,19 +214,22 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         Raises:
             Failure: The branch of the run is `into`.
         """
-        if self.name == self.into:
+        choice = self.choice()
+        if choice is not None and choice.name == self.into:
             raise dg.Failure(
                 f"the run works on {self.into!r} itself, the branch to publish into: remove the run tag "
                 "graveler/branch, or name another branch",
                 allow_retries=False,
             )
 
-    def _refuse_unchecked_write(self) -> None:
-        """Refuse a run tag that would have tables of a publication written on `into`, before their checks."""
+    def _refuse_write(self) -> None:
+        """Refuse a write without a branch of the run, and one of unchecked tables on `into` because of a run tag."""
         run, instance, choice = self._run, self._instance, self.choice()
-        if run is None or instance is None or choice is None or choice.chosen is not Chosen.TAG:
+        if run is None or instance is None:
             return
-        if choice.name == self.into and publication_for(instance, run) is not None:
+        if choice is None:
+            raise missing_error(self.branch, fields_of(instance, run))
+        if choice.chosen is Chosen.TAG and publication_for(instance, run) is not None:
             self.refuse_into()
 
     def _refuse_lost_branch(self) -> None:
@@ -237,23 +244,8 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
                 kind=Kind.BranchNotFound,
             )
 
-    def _filled(self, instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
-        from graveler_core.errors import InvalidInput, Kind
-        from graveler_core.model.names import is_ref_name
-
-        given = {"run": origin_run_id(instance, run)[:_RUN_DIGITS]}
-        if partition := partition_label(run, to="_to_"):
-            given["partition"] = partition if is_ref_name(partition) else _slug(partition)
-        for field, tag in {"backfill": _BACKFILL_TAG, "deployment": _DEPLOYMENT_TAG}.items():
-            if tag in run.tags:
-                given[field] = _slug(run.tags[tag])
-        try:
-            return self.branch.format_map(given)
-        except (AttributeError, LookupError, ValueError) as e:
-            fields = " and ".join(f"{{{name}}}" for name in given)
-            raise InvalidInput(
-                f"branch {self.branch!r}: the template may use only {fields} for this run", kind=Kind.InvalidName
-            ) from e
+    def _own_name(self, instance: dg.DagsterInstance, run: dg.DagsterRun) -> str | None:
+        return filled(self.branch, fields_of(instance, run))
 
     def _create_into(self, repository: "Repository") -> None:
         from graveler_core.errors import NotFound, NotUnique
@@ -291,11 +283,3 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
                 if missing.kind is not Kind.RepositoryNotFound:
                     raise
             time.sleep(_CREATION_POLL)
-
-
-def _slug(text: str) -> str:
-    """Return text in the characters of branch names. A text that had to be changed gets a hash, so that different texts
-    have different results.
-    """
-    slug = re.sub(r"[^A-Za-z0-9_-]+", "-", text)
-    return slug if slug == text else f"{slug}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"

@@ -93,6 +93,16 @@ def test_the_branch_of_the_run_comes_before_reports(graveler_lake: EphemeralLake
     assert read(graveler_lake)[0] == 1
 
 
+def test_a_run_that_cannot_have_a_branch_reads_the_reported_commit(graveler_lake: EphemeralLake) -> None:
+    """The template asks for a partition. A run without one can read."""
+    first = publish(graveler_lake, 1)
+    publish(graveler_lake, 2)
+    report(graveler_lake, first)
+    given: dict[str, Any] = {"graveler": graveler_lake.graveler, "storage_root": graveler_lake.branch.storage_root}
+    monthly = replace(graveler_lake, branch=GravelerBranch(repository="lake", branch="{partition}-{run}", **given))
+    assert read(monthly) == (1, {"commit": first, "ref": first})
+
+
 def test_all_steps_of_a_run_read_one_head(graveler_lake: EphemeralLake) -> None:
     seen: Seen = []
     head = publish(graveler_lake, 1)

@@ -98,14 +98,41 @@ def test_a_branch_name_that_breaks_the_rules_is_refused(
         run(instance, target(installation), {"graveler/branch": "a/b"})
 
 
-@pytest.mark.parametrize("template", ["{partition}", "month-{partition}", "{runs}", "{}", "run-{run", "{run.id}"])
-def test_a_name_that_asks_for_what_the_run_does_not_have_is_refused(
+@pytest.mark.parametrize("template", ["{runs}", "{}", "run-{run", "{run.id}"])
+def test_a_template_that_no_run_can_fill_is_refused(
     installation: Installation, instance: dg.DagsterInstance, graveler: Graveler, template: str
 ) -> None:
     with pytest.raises(dg.DagsterResourceFunctionError) as caught:
         run(instance, target(installation, template))
-    assert str(caught.value.__cause__) == f"branch {template!r}: the template may use only {{run}} for this run"
+    assert str(caught.value.__cause__) == (
+        f"branch {template!r}: the template may use only {{run}}, {{partition}}, {{backfill}} and {{deployment}}"
+    )
     assert list(graveler.list_repositories()) == []
+
+
+@pytest.mark.parametrize(
+    ("template", "missing"),
+    [("{partition}", "{partition}"), ("all-{backfill}-{run}", "{backfill}"), ("{deployment}", "{deployment}")],
+)
+def test_a_run_that_lacks_a_field_of_the_template_can_only_read(
+    installation: Installation, instance: dg.DagsterInstance, graveler: Graveler, template: str, missing: str
+) -> None:
+    seen = []
+
+    @dg.op
+    def look(branch: GravelerBranch) -> None:
+        seen.append((branch.name, branch.open_for_reading().ref, branch.measured("a")))
+        branch.open_for_writing()
+
+    @dg.job(resource_defs={"branch": target(installation, template)})
+    def looking() -> None:
+        look()
+
+    with pytest.raises(InvalidInput) as caught:
+        looking.execute_in_process(instance=instance)
+    assert f"branch {template!r}: the template uses {missing}, which this run does not have" in str(caught.value)
+    assert seen == [("main", "main", {"graveler/branch": "main"})]
+    assert [branch.id for branch in graveler.repository("lake").branches()] == ["main"]
 
 
 def test_a_field_that_is_none_is_refused(installation: Installation) -> None:
