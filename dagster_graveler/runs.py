@@ -89,6 +89,24 @@ def partition_label(run: dg.DagsterRun, to: str = " to ") -> str:
     return run.tags.get(PARTITION_TAG, "")
 
 
+def partition_tags(run: dg.DagsterRun) -> list[dict[str, str]]:
+    """Return the tags by which runs with the same partitions are found: they have all tags of one of the mappings.
+
+    A run of one partition names it as a partition, or as a range. For a run without partitions, there is nothing to
+    search by.
+
+    Args:
+        run: The run.
+    """
+    first, last = run.tags.get(RANGE_START_TAG), run.tags.get(RANGE_END_TAG)
+    if not (first and last):
+        first = last = run.tags.get(PARTITION_TAG, "")
+    if not first:
+        return [{}]
+    of_range = {RANGE_START_TAG: first, RANGE_END_TAG: last}
+    return [{PARTITION_TAG: first}, of_range] if first == last else [of_range]
+
+
 def step_name(context: dg.OpExecutionContext) -> str:
     """Return the key of the step, as in Dagster's events."""
     mapped = context.get_mapping_key()

@@ -6,8 +6,10 @@ make the same choice, although each may run in a process of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import heapq
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 import dagster as dg
@@ -22,8 +24,18 @@ from dagster_graveler.run_tags import (
     branch_mark,
     marked_branch,
 )
-from dagster_graveler.runs import is_resumption, origin_run, partition_label, planned_assets, planned_checks
+from dagster_graveler.runs import (
+    is_resumption,
+    origin_run,
+    partition_label,
+    partition_tags,
+    planned_assets,
+    planned_checks,
+)
 from dagster_graveler.sensors.run_states import ENDED
+
+_PAGE = 100
+"""Number of earlier runs that are read at a time."""
 
 
 class Chosen(StrEnum):
@@ -146,10 +158,7 @@ def _kept(
     record = instance.get_run_record_by_id(run.run_id)
     if record is None:
         return None
-    filters = dg.RunsFilter(
-        tags={PUBLISH_TAG: publication.name}, created_before=record.create_timestamp, statuses=list(ENDED)
-    )
-    for earlier in instance.get_run_records(filters):
+    for earlier in _earlier(instance, run, publication, record.create_timestamp):
         found = earlier.dagster_run
         marked = marked_branch(found.tags, repository)
         ended = earlier.end_time is not None and earlier.end_time <= record.create_timestamp.timestamp()
@@ -157,3 +166,30 @@ def _kept(
         if ended and same and marked is not None:
             return BranchChoice(*marked, Chosen.KEPT) if exists(*marked) else None
     return None
+
+
+def _earlier(
+    instance: dg.DagsterInstance, run: dg.DagsterRun, publication: Publication, created_before: datetime
+) -> Iterator[dg.RunRecord]:
+    """Yield the ended runs of a publication that may have the partitions of a run, the newest first."""
+    searches = [
+        _pages(
+            instance,
+            dg.RunsFilter(
+                tags={PUBLISH_TAG: publication.name, **partitions}, created_before=created_before, statuses=list(ENDED)
+            ),
+        )
+        for partitions in partition_tags(run)
+    ]
+    return heapq.merge(*searches, key=lambda record: -record.storage_id)
+
+
+def _pages(instance: dg.DagsterInstance, filters: dg.RunsFilter) -> Iterator[dg.RunRecord]:
+    """Yield the runs that a filter finds, the newest first. They are read page by page."""
+    cursor = None
+    while True:
+        page = instance.get_run_records(filters, limit=_PAGE, cursor=cursor)
+        yield from page
+        if len(page) < _PAGE:
+            return
+        cursor = page[-1].dagster_run.run_id
