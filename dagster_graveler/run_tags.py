@@ -57,6 +57,8 @@ def marked_branch(tags: Mapping[str, str], repository: str) -> MarkedBranch | No
 def read_commit_tag(repository: str, branch: str) -> str:
     """Return the key of the tag that keeps the head of a published branch when the run read it for the first time.
 
+    A user who starts a run with this tag gives the commit that it reads.
+
     Args:
         repository: Name of the repository.
         branch: Name of the published branch.
@@ -64,29 +66,37 @@ def read_commit_tag(repository: str, branch: str) -> str:
     return f"graveler/read_commit.{_shortened(f'{repository}.{branch}')}"
 
 
-def read_commit_mark(repository: str, branch: str, commit: str, run_id: str) -> dict[str, str]:
-    """Return the tag by which a run keeps the head of a published branch. It names the run that has read the head.
+def read_commit_of_asset_tag(repository: str, asset: str) -> str:
+    """Return the key of the tag that keeps the commit reported for an asset when the run read it for the first time.
 
     Args:
         repository: Name of the repository.
-        branch: Name of the published branch.
+        asset: Key of the asset, as a Python identifier.
+    """
+    return f"graveler/read_asset.{_shortened(f'{repository}.{asset}')}"
+
+
+def read_commit_mark(tag: str, commit: str, run_id: str) -> dict[str, str]:
+    """Return the tag by which a run keeps a published commit. It names the run that has read the commit.
+
+    Args:
+        tag: Key of the tag.
         commit: Id of the commit.
         run_id: Id of the run.
     """
-    return {read_commit_tag(repository, branch): f"{commit}@{run_id}"}
+    return {tag: f"{commit}@{run_id}"}
 
 
-def marked_read_commit(tags: Mapping[str, str], repository: str, branch: str) -> tuple[str, str]:
-    """Return the commit that the tags of a run name for a published branch, and the id of the run that has read it.
+def marked_read_commit(tags: Mapping[str, str], tag: str) -> tuple[str, str]:
+    """Return the commit that the tags of a run name, and the id of the run that has read it.
 
     Both are "" without the tag. The id is "" if the user has given the commit.
 
     Args:
         tags: The tags.
-        repository: Name of the repository.
-        branch: Name of the published branch.
+        tag: Key of the tag.
     """
-    commit, _, run_id = tags.get(read_commit_tag(repository, branch), "").partition("@")
+    commit, _, run_id = tags.get(tag, "").partition("@")
     return commit, run_id
 
 

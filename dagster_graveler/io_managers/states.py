@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from dagster_graveler.data_version import published_commit
+from dagster_graveler.publishing.branch_choice import Chosen
+from dagster_graveler.publishing.groups import is_published_branch, publication_of
 from dagster_graveler.resources.graveler_branch import GravelerBranch
-from dagster_graveler.run_tags import marked_read_commit, read_commit_mark
+from dagster_graveler.run_tags import marked_read_commit, read_commit_mark, read_commit_of_asset_tag, read_commit_tag
 from dagster_graveler.runs import is_resumption
 
 if TYPE_CHECKING:
@@ -22,8 +24,11 @@ def state_to_read(context: dg.InputContext, branch: GravelerBranch) -> Snapshot:
     """Return the state of the repository that an input is read from.
 
     In this order: the ref in the metadata of the input; the branch of the run with its staged changes, if the branch
-    exists; the commit that was last reported for the upstream asset; the head of the published branch when the run
-    read it for the first time.
+    exists; the commit with which the run was started; the commit that was last reported for the upstream asset; the
+    head of the published branch. The run keeps the last two from the first time that it reads them.
+
+    The asset of a published branch is read from the branch of the run only if the user has named this branch.
+    Otherwise a run that also writes the tables would read them before they are complete and checked.
 
     Args:
         context: Context of the input.
@@ -40,29 +45,43 @@ def state_to_read(context: dg.InputContext, branch: GravelerBranch) -> Snapshot:
                 f"asset {context.asset_key.to_user_string()}: metadata {REF!r} must be a ref, but is {ref!r}"
             )
         return repository.at(ref)
+    reported = published_commit(context.instance, context.asset_key, repository)
     if branch.run_id is not None and branch.exists():
-        return repository.at(branch.name)
-    commit = published_commit(context.instance, context.asset_key, repository)
-    return repository.at(commit or _head_of_run(context, branch))
+        choice = branch.choice()
+        is_named = choice is not None and choice.chosen is Chosen.TAG
+        if is_named or not _is_published(context.asset_key, reported):
+            return repository.at(branch.name)
+    return repository.at(_commit_of_run(context, branch, reported))
 
 
-def _head_of_run(context: dg.InputContext, branch: GravelerBranch) -> str:
-    """Return the head of the published branch. The steps of a run get the same one, which a run tag keeps.
+def _is_published(asset: dg.AssetKey, reported: str | None) -> bool:
+    """Return true if an asset is a published branch. One of another code location is recognized by its report."""
+    return is_published_branch(asset) or (reported is not None and publication_of([asset]) is None)
+
+
+def _commit_of_run(context: dg.InputContext, branch: GravelerBranch, reported: str | None) -> str:
+    """Return the published commit that the run reads. The steps of a run get the same one, which a run tag keeps.
 
     Dagster cannot write a tag on condition that there is none. If several steps are the first to read at the same
-    moment, and something is published at this moment, each may get another head. A run that has the tag from its
-    start excludes this.
+    moment, and something is published at this moment, each may get another commit. A run that has the tag of the
+    branch from its start excludes this.
 
-    Dagster copies the tag into re-executions. One of all steps reads the current head, and the others that of the run
-    which they continue.
+    Dagster copies the tags into re-executions. One of all steps reads the current commit, and the others that of the
+    run which they continue.
     """
     run_id, repository = branch.run_id, branch.repository
     run = context.instance.get_run_by_id(run_id) if run_id is not None else None
+    tag = of_branch = read_commit_tag(repository, branch.into)
+    if reported is not None or is_published_branch(context.asset_key):
+        tag = read_commit_of_asset_tag(repository, context.asset_key.to_python_identifier())
     if run is not None:
-        known, read_by = marked_read_commit(run.tags, repository, branch.into)
+        given, read_by = marked_read_commit(run.tags, of_branch)
+        if given and not read_by:
+            return given
+        known, read_by = marked_read_commit(run.tags, tag)
         if known and (read_by in ("", run.run_id) or is_resumption(context.instance, run)):
             return known
-    commit = str(branch.open_repository().at(f"{branch.into}@").commit_id)
+    commit = reported or str(branch.open_repository().at(f"{branch.into}@").commit_id)
     if run is not None:
-        context.instance.add_run_tags(run.run_id, read_commit_mark(repository, branch.into, commit, run.run_id))
+        context.instance.add_run_tags(run.run_id, read_commit_mark(tag, commit, run.run_id))
     return commit

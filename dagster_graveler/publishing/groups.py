@@ -116,3 +116,8 @@ def publication_of(keys: Iterable[dg.AssetKey]) -> Publication | None:
     """Return the publication to which assets belong, or `None` if they belong to none or to several ones."""
     found = {_PUBLICATIONS[key].key: _PUBLICATIONS[key] for key in keys if key in _PUBLICATIONS}
     return next(iter(found.values())) if len(found) == 1 else None
+
+
+def is_published_branch(key: dg.AssetKey) -> bool:
+    """Return true if an asset is the published branch of a group that this process has loaded."""
+    return any(group.key == key for publication in _PUBLICATIONS.values() for group in publication.groups)

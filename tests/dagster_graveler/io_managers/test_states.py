@@ -33,9 +33,9 @@ def publish(lake: EphemeralLake, number: int) -> str:
     return merged
 
 
-def report(lake: EphemeralLake, commit: str) -> None:
+def report(lake: EphemeralLake, commit: str, key: dg.AssetKey = KEY) -> None:
     lake.instance.report_runless_asset_event(
-        dg.AssetMaterialization(KEY, tags={DATA_VERSION_TAG: commit, "dagster/data_version_is_user_provided": "true"})
+        dg.AssetMaterialization(key, tags={DATA_VERSION_TAG: commit, "dagster/data_version_is_user_provided": "true"})
     )
 
 
