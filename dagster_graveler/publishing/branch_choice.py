@@ -152,20 +152,50 @@ def _kept(
     publication: Publication | None,
     exists: Callable[[str, str], bool],
 ) -> BranchChoice | None:
-    """Return the newest kept branch for the same partitions, if the run covers only a part of the publication."""
-    if publication is None or publication.is_whole(planned_assets(instance, run.run_id)):
+    """Return the newest kept branch for the same partitions, if the run covers only a part of the publication.
+
+    A run of checks may have no partitions although the tables have. It gets the branch on which the tables were last
+    written, because Dagster shows the results on the newest materializations.
+    """
+    planned = planned_assets(instance, run.run_id)
+    if publication is None or publication.is_whole(planned):
         return None
     record = instance.get_run_record_by_id(run.run_id)
     if record is None:
         return None
+    if not planned and not partition_label(run):
+        written = _last_written(instance, record, repository)
+        if written is not None:
+            return BranchChoice(*written, Chosen.KEPT) if exists(*written) else None
     for earlier in _earlier(instance, run, publication, record.create_timestamp):
         found = earlier.dagster_run
         marked = marked_branch(found.tags, repository)
-        ended = earlier.end_time is not None and earlier.end_time <= record.create_timestamp.timestamp()
-        same = partition_label(found) == partition_label(run) and found.tags.get(MARKED_TAG) == found.run_id
-        if ended and same and marked is not None:
+        same = partition_label(found) == partition_label(run) and _marked_itself(found)
+        if same and marked is not None and _ended_before(earlier, record.create_timestamp.timestamp()):
             return BranchChoice(*marked, Chosen.KEPT) if exists(*marked) else None
     return None
+
+
+def _last_written(instance: dg.DagsterInstance, run: dg.RunRecord, repository: str) -> MarkedBranch | None:
+    """Return the branch with the newest materialization of the tables that a run checks, if its run has ended."""
+    created = run.create_timestamp.timestamp()
+    tables = {check.asset_key for check in planned_checks(instance, run.dagster_run.run_id)}
+    filters = [dg.AssetRecordsFilter(asset_key=key, before_timestamp=created) for key in tables]
+    found = [record for each in filters for record in instance.fetch_materializations(each, limit=1).records]
+    newest = max(found, key=lambda record: record.storage_id, default=None)
+    writer = None if newest is None else instance.get_run_record_by_id(newest.run_id)
+    if writer is None or not _ended_before(writer, created) or not _marked_itself(writer.dagster_run):
+        return None
+    return marked_branch(writer.dagster_run.tags, repository)
+
+
+def _ended_before(record: dg.RunRecord, timestamp: float) -> bool:
+    return record.end_time is not None and record.end_time <= timestamp
+
+
+def _marked_itself(run: dg.DagsterRun) -> bool:
+    """Return true if the tags about the branch are of the run itself, and not copied from a parent run."""
+    return run.tags.get(MARKED_TAG) == run.run_id
 
 
 def _earlier(

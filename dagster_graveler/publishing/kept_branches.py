@@ -21,7 +21,7 @@ from dagster_graveler.publishing.verdict import Verdict, judge, kept_changes, ve
 from dagster_graveler.publishing.written import BRANCH, STATE
 from dagster_graveler.resources.graveler_branch import GravelerBranch
 from dagster_graveler.run_tags import BRANCH_TAG, PUBLISH_TAG, MarkedBranch, branch_mark, marked_branch
-from dagster_graveler.runs import PARTITION_TAG, RANGE_END_TAG, RANGE_START_TAG, planned_assets
+from dagster_graveler.runs import PARTITION_TAG, RANGE_END_TAG, RANGE_START_TAG, partition_label, planned_assets
 from dagster_graveler.sensors import cursors
 from dagster_graveler.sensors.run_states import ENDED
 from graveler_core.model.counting import counted
@@ -63,6 +63,11 @@ class KeptBranch:
     def newest_run(self) -> dg.DagsterRun:
         """Last run that used the branch."""
         return self.evidence.runs[-1]
+
+    @property
+    def run_with_partitions(self) -> dg.DagsterRun:
+        """Last run with the partitions of the branch. A run of checks alone may have none."""
+        return next((run for run in reversed(self.evidence.runs) if partition_label(run)), self.newest_run)
 
     @property
     def report(self) -> str:
@@ -249,7 +254,7 @@ def _observation(group: TableGroup, kept: KeptBranch) -> dg.AssetObservation:
         STATE: "kept",
         BRANCH: kept.place.branch,
         "reason": reasons,
-        "what to do": what_to_do(group, kept.place, kept.newest_run),
+        "what to do": what_to_do(group, kept.place, kept.run_with_partitions),
         "checks": verdicts_table([kept.verdict, *(each.verdict for each in kept.others)]),
         _REPORT: kept.report,
     }
@@ -259,7 +264,8 @@ def _observation(group: TableGroup, kept: KeptBranch) -> dg.AssetObservation:
 
 
 def _request(group: TableGroup, kept: KeptBranch) -> dg.RunRequest:
-    partitions = {tag: kept.newest_run.tags[tag] for tag in _PARTITION_TAGS if tag in kept.newest_run.tags}
+    run = kept.run_with_partitions
+    partitions = {tag: run.tags[tag] for tag in _PARTITION_TAGS if tag in run.tags}
     tags = {**partitions, BRANCH_TAG: kept.place.branch}
     for each in (kept, *kept.others):
         tags |= branch_mark(each.place.repository, MarkedBranch(each.place.branch, each.place.uid))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from graveler_core.errors import InvalidInput
 
 _FIELDS = ("run", "partition", "backfill", "deployment")
-_RUN_DIGITS = 13
+RUN_DIGITS = 13
 """Digits of the run id in a branch name: 48 bits and one hyphen."""
 _BACKFILL_TAG = "dagster/backfill"
 _DEPLOYMENT_TAG = "dagster/deployment-name"
@@ -33,7 +33,7 @@ def check_template(template: str) -> None:
     from graveler_core.errors import InvalidInput, Kind
 
     try:
-        template.format_map(dict.fromkeys(_FIELDS, "0" * _RUN_DIGITS))
+        template.format_map(dict.fromkeys(_FIELDS, "0" * RUN_DIGITS))
     except (AttributeError, LookupError, ValueError) as e:
         *others, last = (f"{{{name}}}" for name in _FIELDS)
         raise InvalidInput(
@@ -50,7 +50,7 @@ def fields_of(instance: dg.DagsterInstance, run: dg.DagsterRun) -> dict[str, str
     """
     from graveler_core.model.names import is_ref_name
 
-    given = {"run": origin_run_id(instance, run)[:_RUN_DIGITS]}
+    given = {"run": origin_run_id(instance, run)[:RUN_DIGITS]}
     if partition := partition_label(run, to="_to_"):
         given["partition"] = partition if is_ref_name(partition) else _slug(partition)
     for field, tag in {"backfill": _BACKFILL_TAG, "deployment": _DEPLOYMENT_TAG}.items():

@@ -11,6 +11,7 @@ from dagster._core.definitions.sensor_definition import SensorExecutionData
 from dagster_graveler.publishing import kept_branches
 from tests.dagster_graveler.publishing.conftest import Lake
 from tests.dagster_graveler.publishing.small_lake import PUBLISH, TABLES
+from tests.dagster_graveler.publishing.test_partial_runs import only_checks
 
 
 def tick(lake: Lake, cursor: str | None = None) -> SensorExecutionData:
@@ -56,6 +57,16 @@ def test_a_complete_branch_is_published(lake: Lake) -> None:
     assert lake.published("weather") == ["weather row"]
     assert lake.branches() == []
     assert not tick(lake).run_requests
+
+
+def test_the_publication_has_the_partitions_of_the_branch_although_a_later_run_has_none(lake: Lake) -> None:
+    assert lake.run(*TABLES, checks=False).success
+    (kept,) = lake.branches()
+    assert only_checks(lake, None).success
+    (request,) = tick(lake).run_requests or ()
+    assert request.tags["dagster/partition"] == "2013-01"
+    (of_checks,) = lake.instance.get_runs(limit=1)
+    assert of_checks.tags["graveler/branch"] == kept
 
 
 def test_single_tables_are_published_if_the_group_allows_it(lake: Lake) -> None:

@@ -37,15 +37,37 @@ def test_a_repaired_table_joins_the_kept_branch(lake: Lake) -> None:
     assert lake.published("weather") == ["weather row"]
 
 
-def test_checks_that_were_left_out_can_be_made_up_for(lake: Lake) -> None:
-    assert lake.run(*TABLES, checks=False).success
-    assert not lake.run(PUBLISH).success
+def only_checks(lake: Lake, partition: str | None) -> dg.ExecuteInProcessResult:
+    """Run the checks of the tables alone."""
     checks = dg.AssetSelection.checks(*(dg.AssetCheckKey(dg.AssetKey(table), "good") for table in TABLES))
     only = dg.define_asset_job("only_checks", checks, executor_def=dg.in_process_executor)
     job = dg.Definitions.merge(lake.definitions, dg.Definitions(jobs=[only])).resolve_job_def("only_checks")
-    result = job.execute_in_process(instance=lake.instance, tags={"dagster/partition": "2013-01"}, raise_on_error=False)
-    assert result.success
+    tags = {} if partition is None else {"dagster/partition": partition}
+    return job.execute_in_process(instance=lake.instance, tags=tags, raise_on_error=False)
+
+
+def measured(result: dg.ExecuteInProcessResult) -> set[object]:
+    """Return the branches that the checks of a run have measured."""
+    return {each.metadata["graveler/branch"].value for each in result.get_asset_check_evaluations()}
+
+
+def test_checks_that_were_left_out_can_be_made_up_for(lake: Lake) -> None:
+    assert lake.run(*TABLES, checks=False).success
+    assert not lake.run(PUBLISH).success
+    assert only_checks(lake, "2013-01").success
     assert lake.run(PUBLISH).success
+
+
+def test_checks_without_partitions_measure_the_branch_of_the_newest_write(lake: Lake) -> None:
+    assert lake.run(partition="2013-01").success
+    assert lake.run(*TABLES, partition="2013-02", checks=False).success
+    (kept,) = lake.branches()
+    result = only_checks(lake, None)
+    assert result.success
+    assert measured(result) == {kept}
+    assert lake.run(PUBLISH, partition="2013-02").success
+    assert lake.published("raw", "2013-02") == ["raw row"]
+    assert measured(only_checks(lake, None)) == {"main"}
 
 
 def test_a_whole_run_begins_a_branch_of_its_own(lake: Lake) -> None:
