@@ -16,6 +16,8 @@ CHOSEN_TAG = "graveler/branch-chosen"
 """Way in which the branch was found: `template`, `kept` (left by an earlier run) or `tag` (by the user)."""
 PUBLISH_TAG = "graveler/publish"
 """Name of the group to which the run belongs: the key of its published branch."""
+CREATED_TAG = "graveler/created"
+"""Prefix of the tags that hold the uid of the branch that a run has created, one for each repository."""
 UID_TAG = "graveler/uid"
 """Uid of the branch. With a limit on this tag, Dagster compacts each branch once at a time."""
 COMPACTION_TAG = "graveler/compaction"
@@ -52,6 +54,16 @@ def marked_branch(tags: Mapping[str, str], repository: str) -> MarkedBranch | No
     """
     name, _, uid = tags.get(_mark_key(repository), "").rpartition("@")
     return MarkedBranch(name, uid) if name else None
+
+
+def created_mark(repository: str, uid: str) -> dict[str, str]:
+    """Return the tag by which a run tells that it has created a branch. It stays true if Dagster copies it.
+
+    Args:
+        repository: Name of the repository.
+        uid: Uid of the branch.
+    """
+    return {f"{CREATED_TAG}.{_shortened(repository)}": uid}
 
 
 def read_commit_tag(repository: str, branch: str) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import dagster as dg
 
+from dagster_graveler.run_tags import created_mark
+
 PARTITION_TAG = "dagster/partition"
 RANGE_START_TAG = "dagster/asset_partition_range_start"
 RANGE_END_TAG = "dagster/asset_partition_range_end"
@@ -60,6 +62,17 @@ def origin_run_id(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
             return run.parent_run_id or run.run_id
         run = parent
     return run.run_id
+
+
+def is_created_by_run(instance: dg.DagsterInstance, repository: str, uid: str) -> bool:
+    """Return true if a run has created a branch. People and other programs may need branches that they created.
+
+    Args:
+        instance: The instance of the runs.
+        repository: Name of the repository.
+        uid: Uid of the branch.
+    """
+    return bool(instance.get_run_ids(dg.RunsFilter(tags=created_mark(repository, uid)), limit=1))
 
 
 def planned_assets(instance: dg.DagsterInstance, run_id: str) -> frozenset[dg.AssetKey]:

@@ -25,6 +25,7 @@ from dagster_graveler.run_tags import (
     marked_branch,
 )
 from dagster_graveler.runs import (
+    is_created_by_run,
     is_resumption,
     origin_run,
     partition_label,
@@ -171,7 +172,8 @@ def _kept(
         found = earlier.dagster_run
         marked = marked_branch(found.tags, repository)
         same = partition_label(found) == partition_label(run) and _marked_itself(found)
-        if same and marked is not None and _ended_before(earlier, record.create_timestamp.timestamp()):
+        ended = _ended_before(earlier, record.create_timestamp.timestamp())
+        if ended and same and marked is not None and is_created_by_run(instance, repository, marked.uid):
             return BranchChoice(*marked, Chosen.KEPT) if exists(*marked) else None
     return None
 

@@ -21,7 +21,14 @@ from dagster_graveler.publishing.verdict import Verdict, judge, kept_changes, ve
 from dagster_graveler.publishing.written import BRANCH, STATE
 from dagster_graveler.resources.graveler_branch import GravelerBranch
 from dagster_graveler.run_tags import BRANCH_TAG, PUBLISH_TAG, MarkedBranch, branch_mark, marked_branch
-from dagster_graveler.runs import PARTITION_TAG, RANGE_END_TAG, RANGE_START_TAG, partition_label, planned_assets
+from dagster_graveler.runs import (
+    PARTITION_TAG,
+    RANGE_END_TAG,
+    RANGE_START_TAG,
+    is_created_by_run,
+    partition_label,
+    planned_assets,
+)
 from dagster_graveler.sensors import cursors
 from dagster_graveler.sensors.run_states import ENDED
 from graveler_core.model.counting import counted
@@ -163,11 +170,14 @@ class _Examination:
             runs = runs_on(self.context.instance, place) if branch.id != self._branch(target).into else []
             if not any(run.tags.get(PUBLISH_TAG) == self.publisher.publication.name for run in runs):
                 continue
-            if any(run.status not in ENDED for run in runs):
+            if any(run.status not in ENDED for run in runs) or not self._is_of_runs(place):
                 continue
             found = self._decided(target, repository, place, runs)
             if found is not None:  # otherwise it was deleted during the tick
                 yield found
+
+    def _is_of_runs(self, place: BranchIdentity) -> bool:
+        return is_created_by_run(self.context.instance, place.repository, place.uid)
 
     def _decided(
         self, target: MergeTarget, repository: "Repository", place: BranchIdentity, runs: Sequence[dg.DagsterRun]
@@ -183,7 +193,7 @@ class _Examination:
         reasons = [*own.verdict.reasons]
         for key, each in together.items():
             if key != target.group.key:
-                reasons += [f"repository {each.place.repository}: {reason}" for reason in each.verdict.reasons]
+                reasons += [f"repository {each.place.repository}: {reason}" for reason in self._of_other(each)]
         reasons += self._missing(together)
         good = not any(each.verdict.reasons for each in together.values())
         reasons += self._failed_publication(own.newest_run) if good else ()
@@ -213,6 +223,11 @@ class _Examination:
                     return None
                 return self._judged(target, repository, BranchIdentity(repository.id, *marked))
         return None
+
+    def _of_other(self, other: KeptBranch) -> Iterator[str]:
+        yield from other.verdict.reasons
+        if not self._is_of_runs(other.place):
+            yield f"branch {other.place.branch} was not created by a run, so a person must start its publication"
 
     def _missing(self, together: Mapping[dg.AssetKey, KeptBranch]) -> Iterator[str]:
         for target in self.publisher.targets:

@@ -18,6 +18,7 @@ from dagster_graveler.publishing.merging import ALREADY, NOTHING, Published, mes
 from dagster_graveler.publishing.publisher import Publisher
 from dagster_graveler.publishing.written import PUBLISHED, STATE
 from dagster_graveler.resources.graveler_branch import GravelerBranch
+from dagster_graveler.runs import is_created_by_run
 
 
 def commit_op(publisher: Publisher) -> dg.OpDefinition:
@@ -104,7 +105,7 @@ def _metadata(done: Sequence[Published]) -> dict[str, Any]:
 
 
 def deletion_hook(publisher: Publisher) -> dg.HookDefinition:
-    """Return the hook that deletes the branches after they are merged.
+    """Return the hook that deletes the branches that runs have created after they are merged.
 
     This is a hook, not an op: if it fails, the publication remains valid, and an unnecessary merged branch does no
     harm.
@@ -113,7 +114,9 @@ def deletion_hook(publisher: Publisher) -> dg.HookDefinition:
     @dg.success_hook(name=f"{publisher.slug}__delete_merged", required_resource_keys=publisher.branch_keys)
     def delete_merged(context: dg.HookContext) -> None:
         for target in publisher.targets:
-            _delete_merged(getattr(context.resources, target.branch_key))
+            branch: GravelerBranch = getattr(context.resources, target.branch_key)
+            if branch.exists() and is_created_by_run(context.instance, branch.repository, branch.uid):
+                _delete_merged(branch)
 
     return delete_merged
 
@@ -121,8 +124,6 @@ def deletion_hook(publisher: Publisher) -> dg.HookDefinition:
 def _delete_merged(branch: GravelerBranch) -> None:
     from graveler_core.errors import Conflict
 
-    if branch.name == branch.into or not branch.exists():
-        return
     repository = branch.open_repository()
     head = repository.commit(branch.name).id
     is_merged = repository.merge_base(head, branch.into).id == head

@@ -13,9 +13,9 @@ from pydantic import ConfigDict, Field, PrivateAttr
 
 from dagster_graveler.publishing.branch_choice import BranchChoice, Chosen, choose, marks, publication_for
 from dagster_graveler.publishing.written import BRANCH, CONTENT, content_digest
-from dagster_graveler.resources.branch_template import check_template, fields_of, filled, missing_error
+from dagster_graveler.resources.branch_template import RUN_DIGITS, check_template, fields_of, filled, missing_error
 from dagster_graveler.resources.graveler import GravelerResource
-from dagster_graveler.run_tags import BRANCH_TAG
+from dagster_graveler.run_tags import BRANCH_TAG, created_mark
 from dagster_graveler.runs import origin_run_id
 
 if TYPE_CHECKING:
@@ -136,10 +136,10 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
             return repository.branch(self.name)
         self._refuse_lost_branch()
         try:
-            made = repository.create_branch(self.name, source=self.into)
+            made, is_new = repository.create_branch(self.name, source=self.into), True
         except NotUnique:
-            made = repository.branch(self.name)
-        self._mark(made)
+            made, is_new = repository.branch(self.name), False
+        self._mark(made, is_new)
         return made
 
     def open_for_reading(self) -> "Snapshot":
@@ -198,13 +198,17 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         found = self._find(name)
         return found is not None and found.record().uid == uid
 
-    def _mark(self, branch: "Branch") -> None:
-        """Write the tags of the run, once in each process."""
+    def _mark(self, branch: "Branch", is_new: bool = False) -> None:
+        """Write the tags of the run, once in each process. `is_new` tells that the run has just created the branch."""
         run, instance, choice = self._run, self._instance, self._choice
         if run is None or instance is None or choice is None or self._marked or branch.name == self.into:
             return
         uid = str(branch.record().uid)
-        instance.add_run_tags(run.run_id, marks(run, choice, self.repository, uid, publication_for(instance, run)))
+        tags = marks(run, choice, self.repository, uid, publication_for(instance, run))
+        # A process that dies after it created the branch does not write the tag. The name then tells it.
+        if is_new or origin_run_id(instance, run)[:RUN_DIGITS] in branch.name:
+            tags |= created_mark(self.repository, uid)
+        instance.add_run_tags(run.run_id, tags)
         self._choice = BranchChoice(choice.name, uid, choice.chosen, choice.resumes)
         self._marked = True
 

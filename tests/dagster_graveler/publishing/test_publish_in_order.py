@@ -212,6 +212,19 @@ def test_the_sensor_of_the_first_target_publishes_and_all_report(made: Shop) -> 
     assert made.published() == {"customers": "good", "orders": "good"}
 
 
+def test_a_branch_of_a_user_in_another_repository_is_a_reason_to_keep(made: Shop) -> None:
+    assert made.run().success
+    made.repository("orders").create_branch("work", source="main")
+    assert made.run(*ASSETS, tags={"graveler/branch": "work"}, orders="new").success
+    result = made.tick("customers")
+    assert not result.run_requests
+    (event,) = result.asset_events
+    assert "repository orders: branch work was not created by a run" in str(event.description)
+    assert not made.tick("orders").asset_events
+    assert made.run(PUBLISH, tags={"graveler/branch": "work"}).success
+    assert made.branches() == {"customers": [], "orders": ["work"]}
+
+
 def test_a_refusal_of_another_repository_is_a_reason_to_keep(made: Shop) -> None:
     assert not made.run(orders="bad").success
     (event,) = made.tick("customers").asset_events
