@@ -110,22 +110,6 @@ def test_many_branches_are_each_reported_once_and_deleted(lake: Lake, monkeypatc
     assert lake.branches() == []
 
 
-def test_a_publication_that_ended_before_it_began_is_reported(lake: Lake) -> None:
-    lake.use(publish="asset", keep_for=timedelta(0))
-    assert lake.run("raw").success
-    (request,) = tick(lake).run_requests or ()
-    alone = dg.define_asset_job("alone", [PUBLISH])
-    job = dg.Definitions.merge(lake.definitions, dg.Definitions(jobs=[alone])).resolve_job_def("alone")
-    run = lake.instance.create_run_for_job(job, tags=dict(request.tags), asset_selection=frozenset([PUBLISH]))
-    assert not tick(lake).run_requests  # the run waits
-    lake.instance.report_run_failed(run)
-    result = tick(lake)
-    assert not result.run_requests
-    (event,) = result.asset_events or ()
-    assert f"the run that should have published it did not succeed: see run {run.run_id}" in str(event.description)
-    assert "1 deleted" in str(tick(lake).skip_message)
-
-
 def test_a_young_branch_and_branches_of_others_are_kept(lake: Lake) -> None:
     assert not lake.run(cleaned=["bad"]).success
     lake.repository.create_branch("by-hand", source="main")

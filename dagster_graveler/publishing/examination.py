@@ -1,0 +1,122 @@
+"""Examination of the branches that runs left: which are to be published, and why the others are kept."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import dagster as dg
+
+from dagster_graveler.publishing.evidence import BranchIdentity, gather, runs_on
+from dagster_graveler.publishing.kept import KeptBranch
+from dagster_graveler.publishing.publish_requests import refusal, waits_after_attempt
+from dagster_graveler.publishing.publisher import MergeTarget, Publisher
+from dagster_graveler.publishing.verdict import judge, kept_changes
+from dagster_graveler.resources.graveler_branch import GravelerBranch
+from dagster_graveler.run_tags import PUBLISH_TAG, marked_branch
+from dagster_graveler.runs import is_created_by_run
+from dagster_graveler.sensors.run_states import ENDED
+
+if TYPE_CHECKING:
+    from graveler_core.facade.repository import Repository
+    from graveler_core.model.entities import BranchRecord
+
+
+def opened(branch: GravelerBranch) -> "Repository | None":
+    """Return the repository of a branch resource, or `None` if it does not exist."""
+    from graveler_core.errors import NotFound
+
+    try:
+        return branch.graveler.graveler().repository(branch.repository)
+    except NotFound:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """Decisions of a tick about the branches of a target, together with those of the other targets."""
+
+    context: dg.SensorEvaluationContext
+    publisher: Publisher
+
+    def kept(
+        self, target: MergeTarget, repository: "Repository", branches: Sequence["BranchRecord"]
+    ) -> Iterator[KeptBranch]:
+        """Return the branches of a target that no run uses any more."""
+        for branch in branches:
+            place = BranchIdentity(repository.id, branch.id, str(branch.uid))
+            runs = runs_on(self.context.instance, place) if branch.id != self._branch(target).into else []
+            if not any(run.tags.get(PUBLISH_TAG) == self.publisher.publication.name for run in runs):
+                continue
+            if any(run.status not in ENDED for run in runs) or not self._is_of_runs(place):
+                continue
+            found = self._decided(target, repository, place, runs)
+            if found is not None:  # otherwise it was deleted during the tick
+                yield found
+
+    def _is_of_runs(self, place: BranchIdentity) -> bool:
+        return is_created_by_run(self.context.instance, place.repository, place.uid)
+
+    def _decided(
+        self, target: MergeTarget, repository: "Repository", place: BranchIdentity, runs: Sequence[dg.DagsterRun]
+    ) -> KeptBranch | None:
+        own = self._judged(target, repository, place)
+        if own is None:
+            return None
+        together = {target.group.key: own}
+        for other in self.publisher.targets:
+            if other is not target and (found := self._of_same_runs(other, runs)) is not None:
+                together[other.group.key] = found
+        first = next(each for each in self.publisher.targets if each.group.key in together)
+        reasons = [*own.verdict.reasons]
+        for key, each in together.items():
+            if key != target.group.key:
+                reasons += [f"repository {each.place.repository}: {reason}" for reason in self._of_other(each)]
+        reasons += self._missing(together)
+        others = tuple(each for key, each in together.items() if key != target.group.key)
+        found, instance = replace(own, others=others), self.context.instance
+        if not any(each.verdict.reasons for each in together.values()):
+            reasons += refusal(instance, self.publisher, found)
+        waits = first is not target or waits_after_attempt(instance, found)
+        return replace(found, reasons=tuple(reasons), waits=waits)
+
+    def _judged(self, target: MergeTarget, repository: "Repository", place: BranchIdentity) -> KeptBranch | None:
+        from graveler_core.errors import NotFound
+
+        group = target.group
+        try:
+            changes = kept_changes(repository, group, place.branch, self._branch(target).into)
+            evidence = gather(self.context.instance, group, place)
+            return KeptBranch(place, evidence, judge(repository.at(place.branch), group, evidence, changes), ())
+        except NotFound:
+            return None
+
+    def _of_same_runs(self, target: MergeTarget, runs: Sequence[dg.DagsterRun]) -> KeptBranch | None:
+        """Return the branch that the newest of some runs used in the repository of another target."""
+        repository = opened(self._branch(target))
+        if repository is None:
+            return None
+        for run in reversed(runs):
+            marked = marked_branch(run.tags, repository.id)
+            if marked is not None:
+                if not self._branch(target).has(*marked):
+                    return None
+                return self._judged(target, repository, BranchIdentity(repository.id, *marked))
+        return None
+
+    def _of_other(self, other: KeptBranch) -> Iterator[str]:
+        yield from other.verdict.reasons
+        if not self._is_of_runs(other.place):
+            yield f"branch {other.place.branch} was not created by a run, so a person must start its publication"
+
+    def _missing(self, together: Mapping[dg.AssetKey, KeptBranch]) -> Iterator[str]:
+        for target in self.publisher.targets:
+            kept = together.get(target.group.key)
+            for table in target.group.tables if target.group.publish == "group" else ():
+                if kept is None or table.key not in kept.evidence.writes:
+                    yield (
+                        f"table {table.name} was not materialized on this branch, and the group is published as a whole"
+                    )
+
+    def _branch(self, target: MergeTarget) -> GravelerBranch:
+        found: GravelerBranch = getattr(self.context.resources, target.branch_key)
+        return found

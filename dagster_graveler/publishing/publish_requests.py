@@ -1,0 +1,81 @@
+"""Requests of publications by the sensor over kept branches.
+
+A requested run can break: its worker is killed, it is canceled, or the store is away for longer than the retries of the
+op. The sensor then requests the publication again, after pauses that become longer. A `Failure` of the publish asset is
+a decision, which a further run would only repeat.
+"""
+
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+
+import dagster as dg
+
+from dagster_graveler.publishing.groups import TableGroup
+from dagster_graveler.publishing.kept import KeptBranch
+from dagster_graveler.publishing.publisher import Publisher
+from dagster_graveler.run_tags import BRANCH_TAG, PUBLICATION_TAG, MarkedBranch, branch_mark
+from dagster_graveler.runs import PARTITION_TAG, RANGE_END_TAG, RANGE_START_TAG
+from graveler_core.model.counting import counted
+
+_MOST = 10
+"""Number of runs that are requested for the same state of a branch."""
+_FIRST_PAUSE = timedelta(minutes=1)
+"""Pause after the first requested run that broke. It doubles with each further one."""
+_PARTITION_TAGS = (PARTITION_TAG, RANGE_START_TAG, RANGE_END_TAG)
+
+
+def request(group: TableGroup, kept: KeptBranch) -> dg.RunRequest:
+    """Return the request of a publication. Its key differs from those of the requested runs that ended.
+
+    Args:
+        group: Group of the branch.
+        kept: The branch.
+    """
+    run = kept.run_with_partitions
+    partitions = {tag: run.tags[tag] for tag in _PARTITION_TAGS if tag in run.tags}
+    tags = {**partitions, BRANCH_TAG: kept.place.branch, PUBLICATION_TAG: kept.state}
+    for each in (kept, *kept.others):
+        tags |= branch_mark(each.place.repository, MarkedBranch(each.place.branch, each.place.uid))
+    key = f"publish/{kept.state}/{_attempts(kept)}"
+    return dg.RunRequest(run_key=key, asset_selection=[group.publish_key], tags=tags)
+
+
+def refusal(instance: dg.DagsterInstance, publisher: Publisher, kept: KeptBranch) -> Iterator[str]:
+    """Return the reason why the publication of a branch with a good verdict is not requested again, if there is one.
+
+    Args:
+        instance: The instance of the runs.
+        publisher: The publication.
+        kept: The branch.
+    """
+    newest = kept.newest_run
+    for entry in instance.all_logs(newest.run_id, of_type=dg.DagsterEventType.STEP_FAILURE):
+        is_own = (entry.step_key or "").split(".")[0] == publisher.slug
+        if is_own and entry.dagster_event and entry.dagster_event.step_failure_data.user_failure_data is not None:
+            yield f"the run that should have published it did not succeed: see run {newest.run_id}"
+            return
+    if (attempts := _attempts(kept)) >= _MOST:
+        yield (
+            f"its tables are complete and checked, but {counted(attempts, 'run')} that should have published it broke: "
+            f"see run {newest.run_id}, and materialize the publish asset when the cause is removed"
+        )
+
+
+def waits_after_attempt(instance: dg.DagsterInstance, kept: KeptBranch) -> bool:
+    """Return true if the pause after the newest requested run is not over.
+
+    Args:
+        instance: The instance of the runs.
+        kept: The branch.
+    """
+    attempts = _attempts(kept)
+    record = instance.get_run_record_by_id(kept.newest_run.run_id) if attempts else None
+    if record is None or record.end_time is None:
+        return False
+    return time.time() - record.end_time < (_FIRST_PAUSE * (1 << (attempts - 1))).total_seconds()
+
+
+def _attempts(kept: KeptBranch) -> int:
+    """Return the number of ended runs that were requested for the state of a branch."""
+    return sum(run.tags.get(PUBLICATION_TAG) == kept.state for run in kept.evidence.runs)
