@@ -15,7 +15,7 @@ MARKED_TAG = "graveler/marked-by"
 CHOSEN_TAG = "graveler/branch-chosen"
 """Way in which the branch was found: `template`, `kept` (left by an earlier run) or `tag` (by the user)."""
 PUBLISH_TAG = "graveler/publish"
-"""Name of the group to which the run belongs: the key of its published branch."""
+"""Prefix of the tags that name the group to which a run belongs in a repository: the key of the published branch."""
 CREATED_TAG = "graveler/created"
 """Prefix of the tags that hold the uid of the branch that a run has created, one for each repository."""
 PUBLICATION_TAG = "graveler/publication"
@@ -56,6 +56,15 @@ def marked_branch(tags: Mapping[str, str], repository: str) -> MarkedBranch | No
     """
     name, _, uid = tags.get(_mark_key(repository), "").rpartition("@")
     return MarkedBranch(name, uid) if name else None
+
+
+def publish_tag(repository: str) -> str:
+    """Return the key of the tag that names the group to which a run belongs in one repository.
+
+    Args:
+        repository: Name of the repository.
+    """
+    return f"{PUBLISH_TAG}.{_shortened(repository)}"
 
 
 def created_mark(repository: str, uid: str) -> dict[str, str]:

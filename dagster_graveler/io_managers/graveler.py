@@ -54,7 +54,7 @@ class GravelerIOManager(dg.ConfigurableIOManager):
             )
         handler = handler_for(type(obj), table.asset)
         append = _append_label(context, table, self.branch.origin_run_id or context.run_id)
-        branch = self.branch.open_for_writing()
+        branch = self.branch.open_for_writing(context.asset_key)
         options = {**self.branch.graveler.place(self.branch.repository), "branch": self.branch.name}
         stored = handler.write(obj, Write(table, branch, append, _file_name(context, table), options))
         given = {**(context.definition_metadata or {}), **(context.output_metadata or {})}

@@ -8,7 +8,7 @@ import dagster as dg
 
 from dagster_graveler.data_version import published_commit
 from dagster_graveler.publishing.branch_choice import Chosen
-from dagster_graveler.publishing.groups import is_published_branch, publication_of
+from dagster_graveler.publishing.groups import is_published_branch, publications_of
 from dagster_graveler.resources.graveler_branch import GravelerBranch
 from dagster_graveler.run_tags import marked_read_commit, read_commit_mark, read_commit_of_asset_tag, read_commit_tag
 from dagster_graveler.runs import is_resumption
@@ -56,7 +56,7 @@ def state_to_read(context: dg.InputContext, branch: GravelerBranch) -> Snapshot:
 
 def _is_published(asset: dg.AssetKey, reported: str | None) -> bool:
     """Return true if an asset is a published branch. One of another code location is recognized by its report."""
-    return is_published_branch(asset) or (reported is not None and publication_of([asset]) is None)
+    return is_published_branch(asset) or (reported is not None and not publications_of([asset]))
 
 
 def _commit_of_run(context: dg.InputContext, branch: GravelerBranch, reported: str | None) -> str:

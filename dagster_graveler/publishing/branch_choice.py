@@ -7,22 +7,22 @@ make the same choice, although each may run in a process of its own.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 import dagster as dg
 
-from dagster_graveler.publishing.groups import Publication, publication_of
+from dagster_graveler.publishing.groups import Publication, publications_of
 from dagster_graveler.run_tags import (
     BRANCH_TAG,
     CHOSEN_TAG,
     MARKED_TAG,
-    PUBLISH_TAG,
     MarkedBranch,
     branch_mark,
     marked_branch,
+    publish_tag,
 )
 from dagster_graveler.runs import (
     is_created_by_run,
@@ -92,7 +92,7 @@ def choose(
         named = _named(first.tags, repository, resumes)
     if named is not None:
         return named
-    kept = _kept(instance, first, repository, publication_for(instance, first), exists)
+    kept = _kept(instance, first, repository, publications_for(instance, first), exists)
     if kept is not None:
         return kept
     own_name = template()
@@ -111,10 +111,10 @@ def _named(tags: Mapping[str, str], repository: str, resumes: bool) -> BranchCho
     return None  # the run has marked only a branch of another repository
 
 
-def publication_for(instance: dg.DagsterInstance, run: dg.DagsterRun) -> Publication | None:
-    """Return the publication to which the assets and checks of a run belong, or `None`."""
+def publications_for(instance: dg.DagsterInstance, run: dg.DagsterRun) -> tuple[Publication, ...]:
+    """Return the publications to which the assets and checks of a run belong."""
     checked = {check.asset_key for check in planned_checks(instance, run.run_id)}
-    return publication_of(planned_assets(instance, run.run_id) | checked)
+    return publications_of(planned_assets(instance, run.run_id) | checked)
 
 
 def marks(
@@ -127,7 +127,7 @@ def marks(
         choice: The choice of the branch.
         repository: Name of the repository.
         uid: Uid of the branch.
-        publication: The publication of the run, or `None`.
+        publication: The publication of the run in this repository, or `None`.
     """
     tags = {
         BRANCH_TAG: choice.name,
@@ -135,7 +135,7 @@ def marks(
         CHOSEN_TAG: choice.chosen.value,
         MARKED_TAG: run.run_id,
     }
-    return tags if publication is None else {**tags, PUBLISH_TAG: publication.name}
+    return tags if publication is None else {**tags, publish_tag(repository): publication.name}
 
 
 def _is_named_by_user(instance: dg.DagsterInstance, tags: Mapping[str, str]) -> bool:
@@ -150,16 +150,17 @@ def _kept(
     instance: dg.DagsterInstance,
     run: dg.DagsterRun,
     repository: str,
-    publication: Publication | None,
+    publications: Sequence[Publication],
     exists: Callable[[str, str], bool],
 ) -> BranchChoice | None:
-    """Return the newest kept branch for the same partitions, if the run covers only a part of the publication.
+    """Return the newest kept branch for the same partitions, if the run covers only a part of its publication.
 
     A run of checks may have no partitions although the tables have. It gets the branch on which the tables were last
     written, because Dagster shows the results on the newest materializations.
     """
     planned = planned_assets(instance, run.run_id)
-    if publication is None or publication.is_whole(planned):
+    parts = [publication.name for publication in publications if not publication.is_whole(planned)]
+    if not parts:
         return None
     record = instance.get_run_record_by_id(run.run_id)
     if record is None:
@@ -168,7 +169,7 @@ def _kept(
         written = _last_written(instance, record, repository)
         if written is not None:
             return BranchChoice(*written, Chosen.KEPT) if exists(*written) else None
-    for earlier in _earlier(instance, run, publication, record.create_timestamp):
+    for earlier in _earlier(instance, run, {publish_tag(repository): parts}, record.create_timestamp):
         found = earlier.dagster_run
         marked = marked_branch(found.tags, repository)
         same = partition_label(found) == partition_label(run) and _marked_itself(found)
@@ -201,15 +202,13 @@ def _marked_itself(run: dg.DagsterRun) -> bool:
 
 
 def _earlier(
-    instance: dg.DagsterInstance, run: dg.DagsterRun, publication: Publication, created_before: datetime
+    instance: dg.DagsterInstance, run: dg.DagsterRun, tags: Mapping[str, Sequence[str]], created_before: datetime
 ) -> Iterator[dg.RunRecord]:
-    """Yield the ended runs of a publication that may have the partitions of a run, the newest first."""
+    """Yield the ended runs with some tags that may have the partitions of a run, the newest first."""
     searches = [
         _pages(
             instance,
-            dg.RunsFilter(
-                tags={PUBLISH_TAG: publication.name, **partitions}, created_before=created_before, statuses=list(ENDED)
-            ),
+            dg.RunsFilter(tags={**tags, **partitions}, created_before=created_before, statuses=list(ENDED)),
         )
         for partitions in partition_tags(run)
     ]

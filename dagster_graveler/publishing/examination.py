@@ -12,8 +12,8 @@ from dagster_graveler.publishing.publish_requests import refusal, waits_after_at
 from dagster_graveler.publishing.publisher import MergeTarget, Publisher
 from dagster_graveler.publishing.verdict import judge, kept_changes
 from dagster_graveler.resources.graveler_branch import GravelerBranch
-from dagster_graveler.run_tags import PUBLISH_TAG, marked_branch
-from dagster_graveler.runs import is_created_by_run
+from dagster_graveler.run_tags import marked_branch, publish_tag
+from dagster_graveler.runs import is_created_by_run, planned_assets
 from dagster_graveler.sensors.run_states import ENDED
 
 if TYPE_CHECKING:
@@ -45,13 +45,20 @@ class Examination:
         for branch in branches:
             place = BranchIdentity(repository.id, branch.id, str(branch.uid))
             runs = runs_on(self.context.instance, place) if branch.id != self._branch(target).into else []
-            if not any(run.tags.get(PUBLISH_TAG) == self.publisher.publication.name for run in runs):
+            if not any(self._is_own(run, place) for run in runs):
                 continue
             if any(run.status not in ENDED for run in runs) or not self._is_of_runs(place):
                 continue
             found = self._decided(target, repository, place, runs)
             if found is not None:  # otherwise it was deleted during the tick
                 yield found
+
+    def _is_own(self, run: dg.DagsterRun, place: BranchIdentity) -> bool:
+        """Return true if a run belongs to the publication. If it has several ones, it may not be marked."""
+        publication, marked = self.publisher.publication, run.tags.get(publish_tag(place.repository))
+        if marked is not None:
+            return marked == publication.name
+        return bool(publication.keys & planned_assets(self.context.instance, run.run_id))
 
     def _is_of_runs(self, place: BranchIdentity) -> bool:
         return is_created_by_run(self.context.instance, place.repository, place.uid)

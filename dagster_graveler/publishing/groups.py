@@ -112,10 +112,10 @@ def register(publication: Publication) -> None:
     _PUBLICATIONS.update(dict.fromkeys(publication.keys, publication))
 
 
-def publication_of(keys: Iterable[dg.AssetKey]) -> Publication | None:
-    """Return the publication to which assets belong, or `None` if they belong to none or to several ones."""
+def publications_of(keys: Iterable[dg.AssetKey]) -> tuple[Publication, ...]:
+    """Return the publications to which assets belong. Assets of several components can be in one run."""
     found = {_PUBLICATIONS[key].key: _PUBLICATIONS[key] for key in keys if key in _PUBLICATIONS}
-    return next(iter(found.values())) if len(found) == 1 else None
+    return tuple(found.values())
 
 
 def is_published_branch(key: dg.AssetKey) -> bool:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 from pydantic import ConfigDict, Field, PrivateAttr
 
-from dagster_graveler.publishing.branch_choice import BranchChoice, Chosen, choose, marks, publication_for
+from dagster_graveler.publishing.branch_choice import BranchChoice, Chosen, choose, marks, publications_for
+from dagster_graveler.publishing.groups import Publication
 from dagster_graveler.publishing.written import BRANCH, CONTENT, content_digest
 from dagster_graveler.resources.branch_template import RUN_DIGITS, check_template, fields_of, filled, missing_error
 from dagster_graveler.resources.graveler import GravelerResource
@@ -58,7 +59,9 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
     _instance: dg.DagsterInstance | None = PrivateAttr(default=None)
     _choice: BranchChoice | None = PrivateAttr(default=None)
     _is_chosen: bool = PrivateAttr(default=False)
-    _marked: bool = PrivateAttr(default=False)
+    _publications: tuple[Publication, ...] | None = PrivateAttr(default=None)
+    _marked: str | None = PrivateAttr(default=None)
+    """Name of the publication in the tags of the run, once they are written; empty for none."""
 
     def setup_for_execution(self, context: dg.InitResourceContext) -> None:
         """Check the template for the name of a branch of the run's own, without connecting.
@@ -120,8 +123,12 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
             self._create_into(repository)
         return repository
 
-    def open_for_writing(self) -> "Branch":
+    def open_for_writing(self, table: dg.AssetKey | None = None) -> "Branch":
         """Return the branch of the run. It is created from `into` if it does not exist.
+
+        Args:
+            table: Key of the table that is to be written. If a run has tables of several groups, it tells the group
+                that belongs to this repository.
 
         Raises:
             InvalidInput: The run lacks a field of the template.
@@ -133,13 +140,15 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         self._refuse_write()
         repository = self.open_repository()
         if self.exists():
-            return repository.branch(self.name)
+            written = repository.branch(self.name)
+            self._mark(written, table=table)
+            return written
         self._refuse_lost_branch()
         try:
             made, is_new = repository.create_branch(self.name, source=self.into), True
         except NotUnique:
             made, is_new = repository.branch(self.name), False
-        self._mark(made, is_new)
+        self._mark(made, is_new, table)
         return made
 
     def open_for_reading(self) -> "Snapshot":
@@ -198,19 +207,38 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         found = self._find(name)
         return found is not None and found.record().uid == uid
 
-    def _mark(self, branch: "Branch", is_new: bool = False) -> None:
-        """Write the tags of the run, once in each process. `is_new` tells that the run has just created the branch."""
+    def _mark(self, branch: "Branch", is_new: bool = False, table: dg.AssetKey | None = None) -> None:
+        """Write the tags of the run, once in each process, and again when a write tells the publication.
+
+        Args:
+            branch: The branch of the run.
+            is_new: True if the run has just created the branch.
+            table: Key of the table that is to be written, if it is known.
+        """
         run, instance, choice = self._run, self._instance, self._choice
-        if run is None or instance is None or choice is None or self._marked or branch.name == self.into:
+        if run is None or instance is None or choice is None or branch.name == self.into:
+            return
+        publication = self._publication(instance, run, table)
+        told = "" if publication is None else publication.name
+        if self._marked is not None and told in ("", self._marked):
             return
         uid = str(branch.record().uid)
-        tags = marks(run, choice, self.repository, uid, publication_for(instance, run))
+        tags = marks(run, choice, self.repository, uid, publication)
         # A process that dies after it created the branch does not write the tag. The name then tells it.
         if is_new or origin_run_id(instance, run)[:RUN_DIGITS] in branch.name:
             tags |= created_mark(self.repository, uid)
         instance.add_run_tags(run.run_id, tags)
         self._choice = BranchChoice(choice.name, uid, choice.chosen, choice.resumes)
-        self._marked = True
+        self._marked = told
+
+    def _publication(
+        self, instance: dg.DagsterInstance, run: dg.DagsterRun, table: dg.AssetKey | None
+    ) -> Publication | None:
+        """Return the publication of the run, or `None`. Of several ones, it is that of the table."""
+        if self._publications is None:
+            self._publications = publications_for(instance, run)
+        found = self._publications
+        return found[0] if len(found) == 1 else next((each for each in found if table in each.keys), None)
 
     def refuse_into(self) -> None:
         """Refuse a run that works on the branch to publish into.
@@ -233,7 +261,7 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
             return
         if choice is None:
             raise missing_error(self.branch, fields_of(instance, run))
-        if choice.chosen is Chosen.TAG and publication_for(instance, run) is not None:
+        if choice.chosen is Chosen.TAG and publications_for(instance, run):
             self.refuse_into()
 
     def _refuse_lost_branch(self) -> None:

@@ -13,7 +13,7 @@ from dagster._core.utils import make_new_run_id
 from dagster_graveler.publishing import branch_choice
 from dagster_graveler.publishing.branch_choice import BranchChoice, Chosen
 from dagster_graveler.publishing.groups import Publication, TableGroup
-from dagster_graveler.run_tags import MARKED_TAG, PUBLISH_TAG, MarkedBranch, branch_mark
+from dagster_graveler.run_tags import MARKED_TAG, MarkedBranch, branch_mark, created_mark, publish_tag
 from dagster_graveler.runs import PARTITION_TAG, RANGE_END_TAG, RANGE_START_TAG
 
 PUBLICATION = Publication(dg.AssetKey("group"), (TableGroup(dg.AssetKey("group"), ()),))
@@ -45,14 +45,15 @@ def read(instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> list[
 def ended(instance: dg.DagsterInstance, branch: str, partitions: Mapping[str, str]) -> None:
     """Add a run of the group that worked on a branch."""
     run_id = make_new_run_id()
-    tags = {PUBLISH_TAG: "group", MARKED_TAG: run_id, **branch_mark("lake", MarkedBranch(branch, "u"))}
+    marks = {**branch_mark("lake", MarkedBranch(branch, "u")), **created_mark("lake", "u")}
+    tags = {publish_tag("lake"): "group", MARKED_TAG: run_id, **marks}
     instance.report_run_failed(create_run_for_test(instance, run_id=run_id, tags={**tags, **partitions}))
 
 
 def kept(instance: dg.DagsterInstance, partitions: Mapping[str, str]) -> str | None:
     """Return the branch on which a run over a part of the group works."""
     run = create_run_for_test(instance, tags=dict(partitions))
-    found = branch_choice._kept(instance, run, "lake", PUBLICATION, lambda *_: True)
+    found = branch_choice._kept(instance, run, "lake", [PUBLICATION], lambda *_: True)
     assert found is None or found == BranchChoice(found.name, "u", Chosen.KEPT)
     return None if found is None else found.name
 

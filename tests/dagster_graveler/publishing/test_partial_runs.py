@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dagster as dg
 
-from dagster_graveler.run_tags import BRANCH_TAG, PUBLISH_TAG, MarkedBranch, marked_branch
+from dagster_graveler.run_tags import BRANCH_TAG, MarkedBranch, marked_branch, publish_tag
 from tests.dagster_graveler.publishing.conftest import Lake
 from tests.dagster_graveler.publishing.small_lake import PUBLISH, TABLES, failures
 
@@ -123,7 +123,7 @@ def test_the_tags_of_a_run_name_its_branch(lake: Lake) -> None:
     assert run.tags["graveler/branch.lake"] == f"{kept}@{lake.repository.branch(kept).record().uid}"
     assert marked_branch(run.tags, "lake") == MarkedBranch(kept, str(lake.repository.branch(kept).record().uid))
     assert marked_branch(run.tags, "other") is None
-    assert run.tags[PUBLISH_TAG] == "lake/main"
+    assert run.tags[publish_tag("lake")] == "lake/main"
 
 
 def test_tags_that_were_copied_from_a_parent_do_not_name_the_branch(lake: Lake) -> None:
