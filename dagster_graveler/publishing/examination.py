@@ -2,19 +2,22 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from dagster_graveler.publishing.evidence import BranchIdentity, gather, runs_on
+from dagster_graveler.publishing.evidence import BranchIdentity, Evidence, gather, runs_on
 from dagster_graveler.publishing.kept import KeptBranch
 from dagster_graveler.publishing.publish_requests import refusal, waits_after_attempt
 from dagster_graveler.publishing.publisher import MergeTarget, Publisher
-from dagster_graveler.publishing.verdict import judge, kept_changes
+from dagster_graveler.publishing.verdict import Changes, Verdict, judge, kept_changes
+from dagster_graveler.publishing.written import content_digest
 from dagster_graveler.resources.graveler_branch import GravelerBranch
 from dagster_graveler.run_tags import marked_branch, publish_tag
 from dagster_graveler.runs import is_created_by_run, planned_assets
 from dagster_graveler.sensors.run_states import ENDED
+from dagster_graveler.sensors.tick_time import SECONDS, OutOfTime, TickTime
 
 if TYPE_CHECKING:
     from graveler_core.facade.repository import Repository
@@ -32,26 +35,63 @@ def opened(branch: GravelerBranch) -> "Repository | None":
 
 
 @dataclass(frozen=True, slots=True)
-class Examination:
+class BranchExamination:
     """Decisions of a tick about the branches of a target, together with those of the other targets."""
 
     context: dg.SensorEvaluationContext
     publisher: Publisher
+    time: TickTime
 
     def kept(
         self, target: MergeTarget, repository: "Repository", branches: Sequence["BranchRecord"]
-    ) -> Iterator[KeptBranch]:
-        """Return the branches of a target that no run uses any more."""
+    ) -> tuple[list[KeptBranch], str]:
+        """Return the branches of a target that no run uses any more, and the last branch that was looked at.
+
+        Branches that remain when the time of the tick is over are left to the next tick. At least one is looked at.
+        """
+        found: list[KeptBranch | None] = []
+        last = ""
         for branch in branches:
+            if last and self.time.is_over:
+                break
             place = BranchIdentity(repository.id, branch.id, str(branch.uid))
-            runs = runs_on(self.context.instance, place) if branch.id != self._branch(target).into else []
-            if not any(self._is_own(run, place) for run in runs):
-                continue
-            if any(run.status not in ENDED for run in runs) or not self._is_of_runs(place):
-                continue
-            found = self._decided(target, repository, place, runs)
-            if found is not None:  # otherwise it was deleted during the tick
-                yield found
+            runs = self._ended_runs(target, place)
+            try:
+                found.append(self._examined(target, repository, place, runs) if runs else None)
+            except OutOfTime:
+                if last:
+                    break
+                found.append(_unexamined(place, runs, f"in {SECONDS:g} seconds"))
+            last = branch.id
+        return [kept for kept in found if kept is not None], last
+
+    def _ended_runs(self, target: MergeTarget, place: BranchIdentity) -> list[dg.DagsterRun]:
+        """Return the runs on a branch; none if it is not for the sensor to decide about it now."""
+        if place.branch == self._branch(target).into:
+            return []
+        runs = runs_on(self.context.instance, place)
+        is_own = any(self._is_own(run, place) for run in runs) and self._is_of_runs(place)
+        return runs if is_own and all(run.status in ENDED for run in runs) else []
+
+    def _examined(
+        self, target: MergeTarget, repository: "Repository", place: BranchIdentity, runs: Sequence[dg.DagsterRun]
+    ) -> KeptBranch | None:
+        """Return the decision about a branch; `None` if it was deleted meanwhile, or is to be examined later.
+
+        An error of one branch must not prevent decisions about the others.
+        """
+        from graveler_core import errors
+
+        try:
+            return self._decided(target, repository, place, runs)
+        except errors.NotFound:
+            return None
+        except (errors.Conflict, errors.OutcomeUnknown, errors.SlowDown, errors.Unavailable) as error:
+            told = f"branch {place.branch} of repository {place.repository} is examined later: {error}"
+            self.context.log.warning(told)
+            return None
+        except errors.GravelerError as error:
+            return _unexamined(place, runs, f"because of an error: {error}")
 
     def _is_own(self, run: dg.DagsterRun, place: BranchIdentity) -> bool:
         """Return true if a run belongs to the publication. If it has several ones, it may not be marked."""
@@ -93,7 +133,8 @@ class Examination:
         try:
             changes = kept_changes(repository, group, place.branch, self._branch(target).into)
             evidence = gather(self.context.instance, group, place)
-            return KeptBranch(place, evidence, judge(repository.at(place.branch), group, evidence, changes), ())
+            at, digest = repository.at(place.branch), partial(content_digest, before_batch=self.time.check)
+            return KeptBranch(place, evidence, judge(at, group, evidence, changes, digest), ())
         except NotFound:
             return None
 
@@ -127,3 +168,9 @@ class Examination:
     def _branch(self, target: MergeTarget) -> GravelerBranch:
         found: GravelerBranch = getattr(self.context.resources, target.branch_key)
         return found
+
+
+def _unexamined(place: BranchIdentity, runs: Sequence[dg.DagsterRun], why: str) -> KeptBranch:
+    """Return the report of a branch about which the sensor cannot decide. It does not delete the branch either."""
+    reasons = (f"the sensor could not examine it {why}",)
+    return KeptBranch(place, Evidence(list(runs)), Verdict(Changes((), ()), (), reasons), reasons, is_examined=False)

@@ -30,6 +30,23 @@ def what_to_do(group: TableGroup, place: BranchIdentity, run: dg.DagsterRun | No
     )
 
 
+def examine(group: TableGroup, place: BranchIdentity, run: dg.DagsterRun | None) -> str:
+    """Return advice on a branch that the sensor cannot examine.
+
+    Args:
+        group: The group of the branch.
+        place: The branch.
+        run: A run on the branch, for its partitions.
+    """
+    label = partition_label(run) if run is not None else ""
+    of = f" for partition {label}" if label else ""
+    return (
+        "The sensor neither publishes nor deletes this branch. To publish it, materialize "
+        f"{group.publish_asset}{of} with the run tag {BRANCH_TAG}={place.branch}. To look for damage: "
+        f"graveler fsck graveler://{place.repository}. To discard it: graveler branch delete graveler://{place.repository}/{place.branch}"
+    )
+
+
 def run_again(group: TableGroup, place: BranchIdentity, run: dg.DagsterRun | None) -> str:
     """Return advice on a branch whose merge was refused because another publication was merged first.
 

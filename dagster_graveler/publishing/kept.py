@@ -25,6 +25,8 @@ class KeptBranch:
     """True if no publication is to be requested now. Either an earlier target has a branch too, whose publication
     includes this one, or the pause after a publication that broke is not over.
     """
+    is_examined: bool = True
+    """False if the reason is that the branch could not be examined."""
 
     @property
     def newest_run(self) -> dg.DagsterRun:

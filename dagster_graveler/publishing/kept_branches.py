@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import dagster as dg
 
-from dagster_graveler.publishing.examination import Examination, opened
+from dagster_graveler.publishing.examination import BranchExamination, opened
 from dagster_graveler.publishing.groups import TableGroup
-from dagster_graveler.publishing.instructions import what_to_do
+from dagster_graveler.publishing.instructions import examine, what_to_do
 from dagster_graveler.publishing.kept import KeptBranch
 from dagster_graveler.publishing.publish_requests import request
 from dagster_graveler.publishing.publisher import MergeTarget, Publisher
@@ -21,6 +21,7 @@ from dagster_graveler.publishing.verdict import verdicts_table
 from dagster_graveler.publishing.written import BRANCH, STATE
 from dagster_graveler.resources.graveler_branch import GravelerBranch
 from dagster_graveler.sensors import cursors
+from dagster_graveler.sensors.tick_time import TickTime
 from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
@@ -77,8 +78,9 @@ def make_kept_branches_sensor(
         if repository is None:
             return dg.SensorResult(skip_reason=f"repository {branch.repository} does not exist yet")
         listed = list(repository.branches(after=after, limit=PAGE))
-        cursor = _Cursor(after=listed[-1].id if len(listed) == PAGE else "").text()
-        found = list(Examination(context, publisher).kept(target, repository, listed))
+        found, last = BranchExamination(context, publisher, TickTime()).kept(target, repository, listed)
+        is_end = len(listed) < PAGE and (not listed or last == listed[-1].id)
+        cursor = _Cursor(after="" if is_end else last).text()
         reported = _reported(context.instance, group, {each.report for each in found if each.reasons})
         requests = [request(group, each) for each in found if not each.reasons and not each.waits]
         events = [_observation(group, each) for each in found if each.reasons and each.report not in reported]
@@ -115,7 +117,7 @@ def _observation(group: TableGroup, kept: KeptBranch) -> dg.AssetObservation:
         STATE: "kept",
         BRANCH: kept.place.branch,
         "reason": reasons,
-        "what to do": what_to_do(group, kept.place, kept.run_with_partitions),
+        "what to do": (what_to_do if kept.is_examined else examine)(group, kept.place, kept.run_with_partitions),
         "checks": verdicts_table([kept.verdict, *(each.verdict for each in kept.others)]),
         _REPORT: kept.report,
     }
@@ -128,8 +130,10 @@ def _delete(
     context: dg.SensorEvaluationContext, repository: "Repository", kept: KeptBranch, keep_for: timedelta
 ) -> bool:
     """Delete a branch that nobody has used for a time. Return true if it was deleted."""
-    from graveler_core.errors import Conflict, NotFound
+    from graveler_core.errors import Conflict, GravelerError, NotFound
 
+    if not kept.is_examined:
+        return False
     record = context.instance.get_run_record_by_id(kept.newest_run.run_id)
     ended = record.end_time if record is not None else None
     if ended is None or time.time() - ended < keep_for.total_seconds():
@@ -141,5 +145,8 @@ def _delete(
         why = f"kept for more than {counted(keep_for.days, 'day')}: {'; '.join(kept.reasons)}"
         repository.delete_branch(kept.place.branch, expected=branch.commit_id, by="dagster", message=why[:500])
     except (NotFound, Conflict):
+        return False
+    except GravelerError as error:
+        context.log.warning(f"branch {kept.place.branch} of repository {kept.place.repository} is not deleted: {error}")
         return False
     return True

@@ -133,7 +133,13 @@ def kept_changes(repository: Repository, group: TableGroup, branch: str, into: s
     )
 
 
-def judge(at: Snapshot, group: TableGroup, evidence: Evidence, changes: Changes) -> Verdict:
+def judge(
+    at: Snapshot,
+    group: TableGroup,
+    evidence: Evidence,
+    changes: Changes,
+    digest: Callable[[Snapshot, str], str] = content_digest,
+) -> Verdict:
     """Decide if the content of a ref may be published.
 
     Args:
@@ -141,11 +147,12 @@ def judge(at: Snapshot, group: TableGroup, evidence: Evidence, changes: Changes)
         group: Tables and checks of the publication.
         evidence: Writes and checks on the branch.
         changes: Tables and paths that the publication would change.
+        digest: Function that returns the digest of a table.
     """
     findings = tuple(_find(evidence, table, check) for table in changes.tables for check in table.checks)
     reasons = [*_foreign(changes.foreign)]
     for table in changes.tables:
-        reasons += _of_write(at, evidence, table)
+        reasons += _of_write(at, evidence, table, digest)
     reasons += _of_checks(findings, group)
     return Verdict(changes, findings, tuple(reasons))
 
@@ -202,7 +209,9 @@ def _foreign(paths: Iterable[str]) -> Iterator[str]:
         yield f"path {path!r} was changed and belongs to no table of the group"
 
 
-def _of_write(at: Snapshot, evidence: Evidence, table: GroupTable) -> Iterator[str]:
+def _of_write(
+    at: Snapshot, evidence: Evidence, table: GroupTable, digest: Callable[[Snapshot, str], str]
+) -> Iterator[str]:
     write = evidence.writes.get(table.key)
     if write is None:
         yield f"table {table.name} was changed, but no run materialized it on this branch"
@@ -211,7 +220,7 @@ def _of_write(at: Snapshot, evidence: Evidence, table: GroupTable) -> Iterator[s
             f"table {table.name}: its materialization does not record the content; the IO manager must add the "
             "metadata of dagster_graveler.publishing.written"
         )
-    elif write.content != content_digest(at, table.path):
+    elif write.content != digest(at, table.path):
         yield f"table {table.name} was changed outside Dagster after its last materialization"
 
 

@@ -6,7 +6,7 @@ Every IO manager of this package calls `written` after a write and adds the resu
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
@@ -78,7 +78,7 @@ def replaced_prefixes(stored: Any, partition: str | None) -> list[str]:
     return [f"{stored['table']}/{directory(names, values)}"]
 
 
-def content_digest(at: Snapshot, table: str) -> str:
+def content_digest(at: Snapshot, table: str, before_batch: Callable[[], None] | None = None) -> str:
     """Return a digest of the paths and identities of a table's entries.
 
     Staged and committed entries give the same digest. The digest does not depend on the batches of the listing, because
@@ -87,6 +87,7 @@ def content_digest(at: Snapshot, table: str) -> str:
     Args:
         at: The state to read.
         table: Path of the table in the repository, without a slash at the end.
+        before_batch: Function that is called before each batch of the listing, and may raise an exception to end it.
 
     Returns:
         The digest as hexadecimal text. A table without entries has a digest too.
@@ -95,6 +96,8 @@ def content_digest(at: Snapshot, table: str) -> str:
 
     keys, lengths, identities = hashlib.sha256(), hashlib.sha256(), hashlib.sha256()
     for batch in at.to_arrow(f"{table}/"):
+        if before_batch is not None:
+            before_batch()
         key, identity = batch.column("key"), batch.column("identity")
         keys.update(b"".join(key.to_pylist()))
         lengths.update(pc.binary_length(key).to_numpy(zero_copy_only=False).astype("<i4").tobytes())

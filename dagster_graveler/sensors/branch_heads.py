@@ -11,7 +11,7 @@ branch is its partition key; the rules for branch names allow no character that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,6 +21,7 @@ from dagster_graveler.data_version import DATA_VERSION_TAG, observed_commits, pu
 from dagster_graveler.display.diff import summarise
 from dagster_graveler.display.show import Show, shown_metadata
 from dagster_graveler.sensors import cursors
+from dagster_graveler.sensors.tick_time import TickTime
 from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from graveler_core.model.entities import BranchRecord
 PAGE = 1_000
 """Number of branches that a tick examines."""
+_SHOW_SECONDS = 20.0
+"""Time that a function `show` may take. With that of the rest of the tick it is less than a minute."""
 
 
 class _Cursor(cursors.Cursor):
@@ -61,14 +64,15 @@ def make_branch_heads_sensor(  # noqa: PLR0913 - one call, most of it optional
 ) -> dg.SensorDefinition:
     """Return a sensor for the branches of one repository.
 
-    A tick reads the records of up to `PAGE` branches, and a commit for each head that was not reported yet.
+    A tick reads the records of up to `PAGE` branches, and a commit for each head that was not reported yet. After half
+    a minute it leaves the rest to the next tick.
 
     Args:
         asset: Asset of all branches; its partitions are a `DynamicPartitionsDefinition`.
         repository: Name of the repository. A repository that does not exist has no branches.
         published: Assets of branches that runs materialize, by branch name.
         show: Function that returns metadata to show of a published branch, as for `write_audit_publish`. If it
-            fails, the report contains the error instead of these metadata.
+            fails, or takes longer than 20 seconds, the report contains the error instead of these metadata.
         resource_key: Key of a resource with a method `graveler()`.
         interval_seconds: Minimum time between two ticks.
 
@@ -102,13 +106,15 @@ def _tick(context: dg.SensorEvaluationContext, graveler: Graveler, repository: s
 
     after = cursors.read(_Cursor, context.cursor).after
     of, branches = _page(graveler, repository, after)
-    last = branches[-1].id if len(branches) == PAGE else ""
+    is_page = len(branches) == PAGE
     try:
-        events = [] if of is None else _events(context, of, assets, branches)
+        events, reached = ([], len(branches)) if of is None else _events(context, graveler, of, assets, branches)
     except NotFound:
         return dg.SensorResult(
             skip_reason=f"repository {repository} was deleted during the tick", cursor=context.cursor
         )
+    is_page, branches = is_page or reached < len(branches), branches[:reached]
+    last = branches[-1].id if is_page else ""
     requests = _in_step(context.instance, assets.partitions, branches, (after, last))
     quiet = (
         f"none of {counted(len(branches), 'branch')} of {repository} has changed"
@@ -124,16 +130,45 @@ def _tick(context: dg.SensorEvaluationContext, graveler: Graveler, repository: s
 
 
 def _events(
-    context: dg.SensorEvaluationContext, of: Repository, assets: _Assets, branches: list[BranchRecord]
+    context: dg.SensorEvaluationContext,
+    graveler: Graveler,
+    of: Repository,
+    assets: _Assets,
+    branches: Sequence[BranchRecord],
+) -> tuple[list[Any], int]:
+    """Return the events to report, and the number of branches that were looked at before the time was over.
+
+    They are for the asset of all branches, and for the assets of published branches. A branch whose commit cannot be
+    read is left out, so that the others are reported.
+    """
+    from graveler_core.errors import GravelerError, NotFound
+
+    observed = observed_commits(context.instance, assets.all_branches, [branch.id for branch in branches])
+    events: list[Any] = []
+    time = TickTime()
+    for number, branch in enumerate(branches):
+        if number and time.is_over:
+            return events, number
+        try:
+            events += _of_branch(context, of, assets, branch, observed.get(branch.id))
+        except GravelerError as error:
+            if isinstance(error, NotFound) and not _exists(graveler, of):
+                raise
+            context.log.warning(f"branch {branch.id} of repository {of.id} is not reported: {error}")
+    return events, len(branches)
+
+
+def _of_branch(
+    context: dg.SensorEvaluationContext, of: Repository, assets: _Assets, branch: BranchRecord, observed: str | None
 ) -> list[Any]:
-    """Return the events to report: for the asset of all branches, and for the assets of published branches."""
-    instance = context.instance
-    events: list[Any] = [*_observations(instance, of, assets.all_branches, branches)]
-    for branch in branches:
-        key = assets.published.get(branch.id)
-        if key is not None and reported_commit(instance, key) != branch.commit_id:
-            shown = shown_metadata(assets.show, of.at(branch.commit_id), context.log)
-            events.append(_materialization(of, key, branch, published_commit(instance, key, of), shown))
+    """Return the events to report about a branch whose commit `observed` was reported last."""
+    instance, key = context.instance, assets.published.get(branch.id)
+    events: list[Any] = []
+    if observed != branch.commit_id:
+        events.append(dg.AssetObservation(assets.all_branches, partition=branch.id, **_of_head(of, branch)))
+    if key is not None and reported_commit(instance, key) != branch.commit_id:
+        shown = shown_metadata(assets.show, of.at(branch.commit_id), context.log, _SHOW_SECONDS)
+        events.append(_materialization(of, key, branch, published_commit(instance, key, of), shown))
     return events
 
 
@@ -148,13 +183,14 @@ def _page(graveler: Graveler, repository: str, after: str) -> tuple[Repository |
         return None, []
 
 
-def _observations(
-    instance: dg.DagsterInstance, of: Repository, key: dg.AssetKey, branches: Sequence[BranchRecord]
-) -> Iterator[dg.AssetObservation]:
-    observed = observed_commits(instance, key, [branch.id for branch in branches])
-    for branch in branches:
-        if observed.get(branch.id) != branch.commit_id:
-            yield dg.AssetObservation(key, partition=branch.id, **_of_head(of, branch))
+def _exists(graveler: Graveler, of: Repository) -> bool:
+    """Return true if a repository was not deleted, nor deleted and created anew."""
+    from graveler_core.errors import NotFound
+
+    try:
+        return graveler.repository(of.id).uid == of.uid
+    except NotFound:
+        return False
 
 
 def _materialization(

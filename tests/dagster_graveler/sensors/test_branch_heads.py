@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from itertools import count
+from threading import Event
 from typing import Any
 
 import dagster as dg
@@ -11,8 +13,9 @@ import pytest
 from dagster_graveler.assets.branches import make_branches_asset
 from dagster_graveler.data_version import observed_commits, reported_commit
 from dagster_graveler.display.show import Show
-from dagster_graveler.sensors import branch_heads
+from dagster_graveler.sensors import branch_heads, tick_time
 from dagster_graveler.sensors.branch_heads import make_branch_heads_sensor
+from graveler_core.errors import CorruptData, GravelerError, Kind, NotFound
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.facade.snapshot import Snapshot
@@ -142,6 +145,61 @@ def test_a_late_report_of_an_older_commit_is_put_right(
     instance.report_runless_asset_event(dg.AssetMaterialization(MAIN, tags={"dagster/data_version": "older"}))
     tick(SENSOR)
     assert reported_commit(instance, MAIN) == head
+
+
+def test_a_function_of_the_pipeline_that_takes_too_long_costs_only_what_it_shows(
+    tick: Evaluate, lake: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(branch_heads, "_SHOW_SECONDS", 0.0)
+    is_over = Event()
+
+    def plot(at: Snapshot) -> dict[str, Any]:
+        is_over.wait()
+        return {}
+
+    sensor = make_branch_heads_sensor(BRANCHES, repository="lake", published={"main": MAIN}, show=plot)
+    made = tick(sensor).events[-1]
+    is_over.set()
+    assert made.asset_key == MAIN
+    assert "the function plot failed with TimeoutError: it took longer than 0 seconds" in str(made.metadata)
+
+
+def test_a_tick_stops_in_time_and_the_next_one_goes_on(
+    tick: Evaluate, instance: dg.DagsterInstance, lake: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = count(step=20)  # seconds at each look at the clock
+    monkeypatch.setattr(tick_time, "monotonic", lambda: float(next(looks)))
+    for name in ("a", "b", "c"):
+        lake.create_branch(name, source="main")
+    first = tick(SENSOR)
+    assert set(instance.get_dynamic_partitions(PARTITIONS)) == {"a", "b"}
+    assert json.loads(first.cursor or "") == {"version": 2, "after": "b"}
+    second = tick(SENSOR, first.cursor)
+    assert set(observed(instance, "a", "b", "c", "main")) == {"a", "b", "c", "main"}
+    assert json.loads(second.cursor or "") == {"version": 2, "after": ""}
+
+
+@pytest.mark.parametrize("error", [CorruptData("damaged"), NotFound("lost", kind=Kind.RefNotFound)], ids=str)
+def test_a_commit_that_cannot_be_read_does_not_concern_other_branches(
+    tick: Evaluate,
+    instance: dg.DagsterInstance,
+    lake: Repository,
+    monkeypatch: pytest.MonkeyPatch,
+    error: GravelerError,
+) -> None:
+    lake.create_branch("a", source="main").put("x", b"1")
+    damaged = lake.branch("a").commit("damaged")
+    real = Repository.commit
+
+    def commit(repository: Repository, ref: str) -> Any:
+        if ref == damaged.id:
+            raise error
+        return real(repository, ref)
+
+    monkeypatch.setattr(Repository, "commit", commit)
+    answer = tick(SENSOR)
+    assert set(observed(instance, "a", "main")) == {"main"}
+    assert json.loads(answer.cursor or "") == {"version": 2, "after": ""}
 
 
 def test_partitions_follow_the_branches(

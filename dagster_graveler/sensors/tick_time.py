@@ -1,0 +1,33 @@
+"""Time of a tick. Dagster ends a tick after a minute. A tick that is ended stores neither its events nor its cursor."""
+
+from __future__ import annotations
+
+from time import monotonic
+
+SECONDS = 30.0
+"""Time after which a tick stops, so that it stores what it has done."""
+
+
+class OutOfTime(Exception):
+    """The time of the tick is used up."""
+
+
+class TickTime:
+    """Time that a tick has left, from now on."""
+
+    def __init__(self) -> None:
+        self._end = monotonic() + SECONDS
+
+    @property
+    def is_over(self) -> bool:
+        """True if the time is used up."""
+        return monotonic() >= self._end
+
+    def check(self) -> None:
+        """Do nothing while there is time.
+
+        Raises:
+            OutOfTime: The time is used up.
+        """
+        if self.is_over:
+            raise OutOfTime

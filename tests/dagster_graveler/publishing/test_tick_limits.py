@@ -1,0 +1,96 @@
+"""Limits of a tick of the sensor over kept branches: its time, and damage to one branch."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from dagster_graveler.publishing import examination
+from dagster_graveler.publishing.examination import BranchExamination
+from dagster_graveler.sensors import tick_time
+from graveler_core.errors import CorruptData, GravelerError, Unavailable
+from tests.dagster_graveler.publishing.conftest import Lake
+from tests.dagster_graveler.publishing.test_kept_branches import tick
+
+
+class SteppingClock:
+    """A clock that moves only when it is told to."""
+
+    now = 0.0
+    step = 0.0
+    """Seconds by which each look at the clock moves it."""
+
+    def __call__(self) -> float:
+        self.now += self.step
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> SteppingClock:
+    made = SteppingClock()
+    monkeypatch.setattr(tick_time, "monotonic", made)
+    return made
+
+
+def keep(lake: Lake, *names: str) -> None:
+    """Leave a refused branch with each name."""
+    lake.use(publish="asset", keep_for=timedelta(0))
+    for name in names:
+        assert not lake.run("raw", tags={"graveler/branch": name}, raw=["bad"]).success
+
+
+def test_a_tick_stops_in_time_and_the_next_one_goes_on(
+    lake: Lake, clock: SteppingClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(lake, "one", "two")
+    real = BranchExamination._ended_runs
+
+    def slow(self: BranchExamination, *args: Any) -> Any:
+        clock.now += tick_time.SECONDS + 1
+        return real(self, *args)
+
+    monkeypatch.setattr(BranchExamination, "_ended_runs", slow)
+    cursor, reported = None, []
+    for _ in ("main", "one", "two"):
+        result = tick(lake, cursor)
+        cursor = result.cursor
+        reported.append(len(result.asset_events))
+    assert reported == [0, 1, 1]
+    assert cursor == '{"version":1,"after":""}'
+
+
+def test_a_branch_that_takes_all_the_time_is_reported_and_not_deleted(lake: Lake, clock: SteppingClock) -> None:
+    keep(lake, "one")
+    first = tick(lake)  # looks at `main` too, and has time
+    assert "check good of raw: failed" in str(first.asset_events[0].description)
+    clock.step = tick_time.SECONDS + 1
+    after_main = '{"version":1,"after":"main"}'
+    (event,) = tick(lake, after_main).asset_events
+    assert "could not examine it in 30 seconds" in str(event.description)
+    assert "materialize lake/main/publish for partition 2013-01" in str(event.metadata["what to do"].value)
+    assert not tick(lake, after_main).asset_events
+    assert lake.branches() == ["one"]
+
+
+@pytest.mark.parametrize(
+    ("error", "reports"), [(CorruptData("damaged"), 2), (Unavailable("away"), 1)], ids=["damaged", "away"]
+)
+def test_an_error_of_one_branch_does_not_concern_the_others(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, error: GravelerError, reports: int
+) -> None:
+    keep(lake, "one", "two")
+    real = examination.kept_changes
+
+    def failing(repository: Any, group: Any, branch: str, into: str) -> Any:
+        if branch == "one":
+            raise error
+        return real(repository, group, branch, into)
+
+    monkeypatch.setattr(examination, "kept_changes", failing)
+    events = tick(lake).asset_events
+    assert len(events) == reports
+    assert ("could not examine it because of an error: damaged" in str(events[0].description)) is (reports == 2)
+    assert not tick(lake).asset_events
+    assert lake.branches() == ["one"]
