@@ -10,7 +10,9 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Source of wall-clock time for records and of monotonic time for time budgets. Correctness depends on neither."""
+    """Source of wall-clock time for records and of monotonic time for time budgets. Correctness depends on neither,
+    except for the grace periods and the lease of deletions (`gc`).
+    """
 
     def now(self) -> datetime:
         """Return the wall-clock time in UTC, with microseconds."""
