@@ -236,7 +236,8 @@ class Maintenance(Handle):
             InvalidInput: the grace period is too short, the repository is bare, or the inventory is damaged.
             CorruptData: an item that names content is damaged. Nothing was condemned or deleted.
             NotFound: the repository has been deleted, or the inventory does not exist.
-            Unavailable: the store refuses to delete objects of an erasure that was interrupted. The collection itself
+            Unavailable: the store refuses to delete some objects, which are listed in `details["failed"]`. All others
+                are deleted. Or it refuses to delete objects of an erasure that was interrupted. The collection itself
                 has ended.
         """
         plan, repository = CollectionPlan(grace, dry_run, alone, foreign, inventory, rules), self._active()
