@@ -137,7 +137,7 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         """
         from graveler_core.errors import NotUnique
 
-        self._refuse_write()
+        self._refuse_write(table)
         repository = self.open_repository()
         if self.exists():
             written = repository.branch(self.name)
@@ -254,14 +254,14 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
                 allow_retries=False,
             )
 
-    def _refuse_write(self) -> None:
+    def _refuse_write(self, table: dg.AssetKey | None) -> None:
         """Refuse a write without a branch of the run, and one of unchecked tables on `into` because of a run tag."""
         run, instance, choice = self._run, self._instance, self.choice()
         if run is None or instance is None:
             return
         if choice is None:
             raise missing_error(self.branch, fields_of(instance, run))
-        if choice.chosen is Chosen.TAG and publications_for(instance, run):
+        if choice.chosen is Chosen.TAG and self._publication(instance, run, table) is not None:
             self.refuse_into()
 
     def _refuse_lost_branch(self) -> None:
