@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from graveler_core.facade.snapshot import Snapshot
 
 Show = Callable[["Snapshot"], Mapping[str, Any]]
-"""Function that returns metadata to show of a published state."""
+"""Function that returns metadata about a published state, to be shown in Dagster."""
 PLOT_FAILED = "plot failed"
 """Metadata key of the error of a `Show` function."""
 _LONGEST = 500

@@ -35,7 +35,7 @@ def make_collection_job(  # noqa: PLR0913 - the options of a schedule, all of th
             S3 Inventory. The launchpad can set a newer one for each run.
 
     Returns:
-        The job. In the name, `-` of the repository becomes `_`.
+        The job. In its name, each `-` of the repository name is replaced by `_`.
     """
     given = {
         "repository": repository,

@@ -17,7 +17,7 @@ def make_hooks_job(graveler: GravelerResource, repository: str) -> dg.JobDefinit
         repository: Name of the repository.
 
     Returns:
-        The job. In the name, `-` of the repository becomes `_`.
+        The job. In its name, each `-` of the repository name is replaced by `_`.
     """
     return bound_job(
         dg.GraphDefinition(name=f"{repository}_deliver_hooks".replace("-", "_"), node_defs=[deliver_hooks]),

@@ -24,7 +24,7 @@ def make_sweep_job(
         uploads: Also delete files that failed jobs uploaded and never committed.
 
     Returns:
-        The job. In the name, `-` of the repository becomes `_`.
+        The job. In its name, each `-` of the repository name is replaced by `_`.
     """
     given = {"repository": repository, "grace_hours": grace / timedelta(hours=1), "uploads": uploads}
     return bound_job(

@@ -1,4 +1,5 @@
-"""Sensor over kept branches: it publishes complete and checked ones, reports the others, and deletes old ones.
+"""Sensor over kept branches. A kept branch is one that a run of a publication has left unpublished. The sensor
+publishes the branches that are complete and checked, reports the others, and deletes old ones.
 
 Branches are found in the repository, and their runs by the tags of the runs. Reports are read from the event log, so
 that the cursor only says where the listing of branches continues.
@@ -32,7 +33,7 @@ PAGE = 100
 _REPORTS = 1_000
 """Number of reports that a tick reads at a time, the newest ones first."""
 _REPORT = "graveler/report"
-"""Metadata of a report: digest of the branch's uid and the reasons."""
+"""Metadata key of a report. The value is a digest of the branch's uid and the reasons."""
 
 
 class _Cursor(cursors.Cursor):
@@ -98,7 +99,7 @@ def make_kept_branches_sensor(
 
 
 def _reported(instance: dg.DagsterInstance, group: TableGroup, wanted: Set[str]) -> set[str]:
-    """Return those of some digests whose reports were made."""
+    """Return the digests for which a report exists."""
     found: set[str] = set()
     cursor, more = None, True
     while more and not wanted <= found:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _FIELDS = ("run", "partition", "backfill", "deployment")
 RUN_DIGITS = 13
-"""Digits of the run id in a branch name: 48 bits and one hyphen."""
+"""Number of characters of the run id in a branch name: 12 hexadecimal digits (48 bits) and one hyphen."""
 _BACKFILL_TAG = "dagster/backfill"
 _DEPLOYMENT_TAG = "dagster/deployment-name"
 

@@ -171,7 +171,7 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         return {BRANCH: at.ref, **({} if at.ref == self.into else {CONTENT: content_digest(at, path)})}
 
     def exists(self) -> bool:
-        """Return true if the branch of the run exists. If it does, the tags of the run are made to name it."""
+        """Return true if the branch of the run exists. If it does, write its name and uid to the tags of the run."""
         choice = self.choice()
         if choice is None and self._run is not None:
             return False

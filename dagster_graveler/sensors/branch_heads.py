@@ -50,7 +50,7 @@ class _Assets:
     published: Mapping[str, dg.AssetKey]
     """Assets of branches that runs materialize, by branch name."""
     show: Show | None
-    """Function that returns metadata to show of a published branch."""
+    """Function that returns metadata about a published branch, to be shown in Dagster."""
 
 
 def make_branch_heads_sensor(  # noqa: PLR0913 - one call, most of it optional
@@ -71,13 +71,13 @@ def make_branch_heads_sensor(  # noqa: PLR0913 - one call, most of it optional
         asset: Asset of all branches; its partitions are a `DynamicPartitionsDefinition`.
         repository: Name of the repository. A repository that does not exist has no branches.
         published: Assets of branches that runs materialize, by branch name.
-        show: Function that returns metadata to show of a published branch, as for `write_audit_publish`. If it
+        show: Function that returns metadata about a published branch, as for `write_audit_publish`. If it
             fails, or takes longer than 20 seconds, the report contains the error instead of these metadata.
         resource_key: Key of a resource with a method `graveler()`.
         interval_seconds: Minimum time between two ticks.
 
     Returns:
-        The sensor `<repository>_branches_moved`. In the name, `-` of the repository becomes `_`.
+        The sensor `<repository>_branches_moved`. In its name, each `-` of the repository name is replaced by `_`.
 
     Raises:
         ValueError: The asset has no dynamic partitions.

@@ -1,4 +1,4 @@
-"""Ends of uploads in parts that a client repeats, because it has not got the answer to the first request."""
+"""Ends of multipart uploads that a client repeats, because it has not got the answer to the first request."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def entry_at(branch: Branch, path: str) -> Entry | None:
 
 
 def completed_entry(branch: Branch, path: str, id: str, etag: str | None) -> Entry | None:
-    """Return the entry of an upload in parts that has ended, if it is still at its path.
+    """Return the entry of a multipart upload that has ended, if it is still at its path.
 
-    While the upload is there, an equal entry is that of another client, whose conditional write has won.
+    If the upload has not ended, another client wrote the equal entry, by a conditional write that came first.
 
     Args:
         branch: Branch of the upload.

@@ -21,7 +21,7 @@ _MD5: Final = re.compile(r"[0-9a-f]{32}")
 
 
 def kept_etag(entry: Entry) -> str | None:
-    """Return the kept MD5 of an entry, or `<MD5 of the MD5s>-<number>` of an upload in parts; `None` without one."""
+    """Return the kept MD5 of an entry, or `<MD5 of the MD5s>-<number>` of a multipart upload; `None` without one."""
     text = entry.metadata.get(ETAG_KEY)
     if text is None:
         return None

@@ -68,11 +68,11 @@ class ServerOptions:
     max_uploads: int = 64
     """Uploads that this process receives at once."""
     secrets_keys: SecretsKeys | None = None
-    """Keys that decrypt the secrets of access keys, for clients of S3."""
+    """Keys that decrypt the secrets of access keys, for S3 clients."""
     s3_signature_v2: bool = False
-    """Accept signatures of version 2 from clients of S3."""
+    """Accept signatures of version 2 from S3 clients."""
     s3_domains: tuple[str, ...] = ()
-    """Names of hosts below which a bucket of S3 is a subdomain."""
+    """Names of hosts below which an S3 bucket is a subdomain."""
     max_connections: int = 1_000
     """Number of connections of a process at which further requests are answered with 503."""
     processes: int = 1

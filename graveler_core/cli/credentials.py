@@ -24,7 +24,7 @@ Signing = Annotated[
     bool,
     typer.Option(
         "--s3",
-        help="Keep the secret, encrypted with the secrets key, so that clients of S3 can use the access key.",
+        help="Keep the secret, encrypted with the secrets key, so that S3 clients can use the access key.",
     ),
 ]
 SecretsKeyFile = Annotated[

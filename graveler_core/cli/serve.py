@@ -58,7 +58,7 @@ def serve(  # noqa: PLR0913 - options of the command
     s3_domain: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="HOST", help="Host below which a bucket of S3 is a subdomain, besides the form /bucket/key."
+            metavar="HOST", help="Host below which an S3 bucket is a subdomain, besides the form /bucket/key."
         ),
     ] = None,
     s3_signature_v2: Annotated[

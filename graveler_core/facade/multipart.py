@@ -1,4 +1,4 @@
-"""Operations for uploads in parts: several processes store parts of one object."""
+"""Operations for multipart uploads: several processes store parts of one object."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from graveler_core.model.permission import Action
 
 
 class RepositoryUploads(Handle):
-    """Uploads in parts to any branch of a repository."""
+    """Multipart uploads to any branch of a repository."""
 
     @operation("list multipart uploads", needs.all_paths(*needs.SHOWN))
     def multipart_uploads(self) -> list[MultipartUpload]:
-        """Return the uploads in parts that have not ended, ordered by branch and path.
+        """Return the multipart uploads that have not ended, ordered by branch and path.
 
         Whoever knows the id of an upload can read its parts, so this needs the permission to read all paths.
 
@@ -37,13 +37,13 @@ class RepositoryUploads(Handle):
 
 
 class PartStaging(Staging):
-    """Uploads in parts to a branch. Every method needs the permission to write the path."""
+    """Multipart uploads to a branch. Every method needs the permission to write the path."""
 
     @operation("begin multipart upload", needs.path(Action.WRITE_OBJECT))
     def begin_multipart(
         self, path: str, *, content_type: str | None = None, metadata: Mapping[str, str] | None = None
     ) -> str:
-        """Begin an upload in parts. Any process can store its parts and end it.
+        """Begin a multipart upload. Any process can store its parts and end it.
 
         A sweep with `uploads=True` deletes the upload if it has not ended within the grace period of the sweep.
 

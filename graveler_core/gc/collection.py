@@ -7,17 +7,17 @@
    that are older than the grace period, and that belong to no upload in progress. Read all names of the repository,
    and those of other repositories of the store that lie in the namespace (`gc.named_addresses`), and compare them with
    the candidates, here or on a cluster (`gc.examination`). Candidates that nothing names, or that are named only by
-   commits that are not kept, are condemned: their addresses, and the ids of these commits, are written to files, and
-   then the collection record lists the files. ✓ This announces the commits. A second swap confirms the set: it notes
-   the time at which the grace period begins. ✓ This time was read after the record listed the files, however long the
-   collector had paused before.
+   commits that are not kept, are condemned in three steps. (a) Write their addresses, and the ids of these commits, to
+   files. (b) Swap the collection record for one that lists the files. ✓ This announces the commits. (c) Read the clock,
+   and swap the record for one in which the grace period begins at this time. ✓ The grace period therefore never begins
+   before step (b), even if the collector pauses.
 2. Wait for the grace period. From step 1 on, nothing can stage a condemned address (`engine.staging.kept_content`).
    A flow that needs the content of an announced commit revives the commit: it swaps the record ✓
    (`engine.reading.expired`).
 3. Verify. Read rules, references and names again. Announced commits that are kept now, or are revived, do not expire.
-   The others expire. Objects that something else names are spared. One swap enters the other objects as `deleting`, and
-   the commits as expired. ✓
-4. Delete the objects, and enter the set as `deleted`. ✓ Before each batch of deletions, read again the claim of the
+   The others expire. Objects that something else names are spared. One swap records the other objects as `deleting`,
+   and the commits as expired. ✓
+4. Delete the objects, and record the set as `deleted`. ✓ Before each batch of deletions, read again the claim of the
    namespace, its owner files (`objects.owner_files`) and the record. A collector that finds another claim, the file of
    another repository, or the set no longer there, deletes nothing more. Objects that graveler has not created are
    looked up first, and stay if another program has written them after the announcement. Objects that the store refuses

@@ -15,8 +15,9 @@ of a file also takes. It reads the age of each blob again, and deletes those tha
 `objects.kept_blobs` and `objects.sweep_register` explain why a writer that finds a stored blob and is about to name it
 is safe. The repository and the owner files are read again before each batch.
 5. Files of layers: delete those that are old, on no branch, and in no cleanup record that is read after the listing.
-Their writer did not know that the cleaner had dropped the layer. The cleanup record exists from before the first
-file until the layer cannot be listed any more (`engine.cleaning.live`), so such a layer is never listed again.
+Such files were written after the cleaner had dropped the layer, by a writer that did not know this. The cleanup record
+exists from before the first file until the layer cannot be listed any more (`engine.cleaning.live`), so such a layer is
+never listed again.
 
 Proof that the sweep does not delete data that will be named: A build writes its layout within the grace period after
 its start. Data that it wrote, or found and renewed, is young until then, and marked from then on. Data from the
@@ -88,7 +89,7 @@ class SweepPlan:
     alone: bool = False
     """True asserts that no other process works on the repository. Any grace period is then allowed."""
     uploads: bool = False
-    """Also delete user data that failed jobs and unfinished uploads in parts have stored (`gc.uploads`)."""
+    """Also delete user data that failed jobs and unfinished multipart uploads have stored (`gc.uploads`)."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.grace, timedelta):

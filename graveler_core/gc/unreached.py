@@ -6,15 +6,15 @@ of a collection (`gc.collection`), with its record and its grace period:
 
 0. Prepare. Once, a collection sets `former_heads` in the repository record ✓, so that processes of earlier versions,
    which do not record former heads, can change nothing any more. Then it notes the time ✓. A collection that runs a
-   grace period later records all commits that nothing reaches as former heads, and notes that ✓. They were perhaps
-   reached, and stay for ever.
+   grace period later *adopts* the commits that nothing reaches: it records them as former heads, and notes that ✓. A
+   reference may have reached them before former heads were recorded, so they stay for ever.
 1. Announce. Read all headers, then branches and tags, then former heads. The commits to which none of these leads are
    announced with the condemned set, except for those with a date within the grace period.
 2. Wait for the grace period. A flow in which a caller names an announced commit revives it
    (`engine.reading.expired`).
 3. Verify. Read everything again, as in step 1. Announced commits are spared if a reference, a former head, a revived
    commit or a commit that was not announced leads to them. If some are left, give a fresh nonce to each branch. ✓ Then
-   read branches, tags and former heads again. The swap of the verification enters the rest as removed. ✓
+   read branches, tags and former heads again. The swap of the verification records the rest as removed. ✓
 4. Delete their headers and layouts, and note that. ✓ Before each batch of deletions, read the record again. Their ids
    are remembered for 90 days. Their trees and ranges belong to the next sweep, and their content to the next
    collection.
@@ -36,10 +36,10 @@ Proof that no commit is deleted to which a reference leads or has led. Consider 
   and swaps a branch, the new nonce of step 3 decides as for the writer, however slow the flow is. If it creates a
   branch, or creates or assigns a tag, it ends within the grace period, because it checks again after its hooks, and
   step 3 finds the reference.
-* Somebody knows a descendant that was not announced. If it was stored before step 3 read the headers, it spares the
-  commit. If it was stored later, its writer had paused for days before, and stores no further commit on top of it
-  (`require_in_time`). So the removed commit is its parent, and flows that name a descendant check its parents, too.
-  Writers ask hooks about a merge after such a check, and soon after they began to write.
+* Somebody knows a descendant that was not announced. If the descendant was stored before step 3 read the headers, step
+  3 finds it and spares the commit. If it was stored later, its writer had paused for days, and stores no further commit
+  on top of it (`require_in_time`). The removed commit is then a parent of the descendant. Flows that name a descendant
+  therefore check its parents, too. A merge repeats this check before it calls hooks (`engine.committing.head`).
 
 If a header is missing or damaged that something leads to, it is unknown what it leads to, and nothing is removed. The
 conditions are those of the collection: the grace period is longer than any flow in which callers name commits.

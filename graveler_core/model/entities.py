@@ -327,7 +327,7 @@ class UploadState(StrEnum):
 
 
 class UploadTarget(Record):
-    """Branch and path at which the content of an upload in parts will be staged: see `engine.staging.multipart`."""
+    """Branch and path at which the content of a multipart upload will be staged: see `engine.staging.multipart`."""
 
     branch: BranchId
     path: str
@@ -336,7 +336,7 @@ class UploadTarget(Record):
 
 
 class UploadPart(Record):
-    """Part of an upload in parts, which is stored as an object below the prefix of the upload."""
+    """Part of a multipart upload, which is stored as an object below the prefix of the upload."""
 
     address: str
     """Relative to the storage namespace."""
@@ -353,7 +353,7 @@ class Upload(Record):
     since: datetime
     """Time at which the current state was entered."""
     target: UploadTarget | None = Field(default=None, exclude_if=operator.not_)
-    """Branch and path of an upload in parts."""
+    """Branch and path of a multipart upload."""
 
 
 class RegisterHolder(Record):

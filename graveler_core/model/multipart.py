@@ -1,4 +1,4 @@
-"""Uploads in parts, as programs see them."""
+"""Multipart uploads, as programs see them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class UploadedPart:
 
 @dataclass(frozen=True, slots=True)
 class MultipartUpload:
-    """Upload in parts that has not ended."""
+    """Multipart upload that has not ended."""
 
     id: str
     branch: BranchId

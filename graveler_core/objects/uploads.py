@@ -22,7 +22,7 @@ refer to the objects, so they stay, and a sweep removes the record; the objects 
 two calls. In `purging`, a sweep deletes the objects, including those of delayed requests, and removes the record once
 it is old.
 
-Who has assembled an upload in parts gives its record a new nonce (`renew`). The state stays the same.
+Who has assembled a multipart upload gives its record a new nonce (`renew`). The state stays the same.
 
 The request that creates a record is sent only once. A delayed second request would show objects to which entries refer
 as `uploading`.
@@ -65,7 +65,7 @@ class Uploads:
         """Start an upload. Objects may then be created below its `prefix`.
 
         Args:
-            target: Branch and path of an upload in parts.
+            target: Branch and path of a multipart upload.
 
         Returns:
             Id of the upload.

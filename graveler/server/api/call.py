@@ -93,7 +93,7 @@ class ApiSettings:
     presign: bool = False
     """Tell clients to read and write content by signed URLs of the object stores, past the server."""
     secrets_keys: SecretsKeys | None = None
-    """Keys that encrypt the secrets of new access keys, so that clients of S3 can use them."""
+    """Keys that encrypt the secrets of new access keys, so that S3 clients can use them."""
     local_files: LocalFiles | None = None
     """Local files that users may name. `None`, on a store without access control, means all."""
 

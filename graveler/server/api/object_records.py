@@ -62,7 +62,7 @@ class ObjectLink(ApiRequest):
 
 
 class PartsUpload(ApiResponse):
-    """Upload in parts with signed URLs."""
+    """Multipart upload with signed URLs."""
 
     upload_id: str
     physical_address: str

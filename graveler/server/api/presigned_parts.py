@@ -1,4 +1,4 @@
-"""Uploads in parts: clients store the parts in the object store themselves, with signed URLs.
+"""Multipart uploads: clients store the parts in the object store themselves, with signed URLs.
 
 They are uploads of the same kind as those of the S3 gateway. Every server can continue them, and a sweep removes those
 that nobody ends. At the end, the content of the parts is copied into one object. The holder of a signed URL cannot
@@ -30,7 +30,7 @@ MAX_PARTS = 10_000
 
 
 def create_presigned_upload(call: Call) -> HttpResponse:
-    """Begin an upload in parts. The answer has signed URLs for the first parts, as many as the client wants."""
+    """Begin a multipart upload. The answer has signed URLs for the first parts, as many as the client wants."""
     repo, path = call.graveler.repository(call.repository), call.query.required("path")
     count = _whole(call.query.text("parts") or "0", "parts", 0)
     branch = repo.branch(call.branch)

@@ -1,1 +1,1 @@
-"""S3 gateway: repositories as buckets, `<ref>/<path>` as keys, for clients of S3."""
+"""S3 gateway: repositories as buckets, `<ref>/<path>` as keys, for S3 clients."""

@@ -116,7 +116,7 @@ class ChunkedBody:
 
 
 class _Source:
-    """Buffered reader of the pieces of a body. Each byte is copied a few times only, however short the chunks are."""
+    """Buffered reader of the pieces of a body. Each byte is copied only a few times, however short the chunks are."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces

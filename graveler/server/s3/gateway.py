@@ -1,7 +1,7 @@
 """The gateway as an ASGI application, in front of the application of the API.
 
-Both share a port. A request is one of S3 if it carries an AWS signature, or if its host is one of the S3 domains or a
-subdomain of one. All other requests go to the API. This only chooses the application that answers: each one
+Both share a port. A request is an S3 request if it carries an AWS signature, or if its host is one of the S3 domains or
+a subdomain of one. All other requests go to the API. This only chooses the application that answers: each one
 authenticates on its own, and neither accepts credentials that only the other one has verified.
 
 On an S3 domain, `<bucket>.<domain>` names the bucket. With any other host, the first segment of the path does.
@@ -48,7 +48,7 @@ class S3Users:
 
 
 class S3Gateway:
-    """ASGI application that answers requests of S3, and passes all others on."""
+    """ASGI application that answers S3 requests, and passes all others on."""
 
     def __init__(self, app: ASGIApp, users: S3Users, limits: RequestLimits, domains: Sequence[str] = ()) -> None:
         """Create the gateway.

@@ -1,4 +1,4 @@
-"""Operations on uploads in parts. Their state is in the store, so any server can continue them."""
+"""Operations on multipart uploads. Their state is in the store, so any server can continue them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _COPIED: Final = re.compile(r"bytes=([0-9]{1,19})-([0-9]{0,19})")
 
 
 def create_upload(call: S3Call) -> Response:
-    """Begin an upload. This request has the content type and the metadata of the later entry."""
+    """Begin an upload. The content type and the metadata of this request become those of the entry."""
     request = call.request
     content_type = request.header("content-type") or DEFAULT_CONTENT_TYPE
     id = call.branch.begin_multipart(call.path, content_type=content_type, metadata=metadata_of(request))

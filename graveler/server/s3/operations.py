@@ -80,7 +80,7 @@ _PART: Final[dict[str, Operation]] = {
     "POST": multipart.complete_upload,
     "DELETE": multipart.abort_upload,
 }
-"""Operations on an upload in parts."""
+"""Operations on a multipart upload."""
 UPLOADS: Final = frozenset({objects.put_object, multipart.upload_part})
 """Operations that receive content."""
 

@@ -1,4 +1,4 @@
-"""Errors of S3, and the errors of S3 that stand for the errors of graveler."""
+"""S3 errors, and the mapping from the errors of graveler to S3 errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NO_REFS: Final = (Kind.InvalidRef, Kind.AmbiguousRef, Kind.InvalidName)
 
 
 class S3Refusal(Exception):
-    """A request that the gateway refuses, as an error of S3."""
+    """A request that the gateway refuses, as an S3 error."""
 
     def __init__(self, status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> None:
         """Create a refusal.
@@ -77,7 +77,7 @@ _BY_CLASS: Final[tuple[tuple[type[GravelerError], int, str], ...]] = (
 
 
 def refusal_of(error: GravelerError) -> S3Refusal:
-    """Return the error of S3 that stands for an error of graveler."""
+    """Return the S3 error that stands for an error of graveler."""
     if error.kind in _BY_KIND:
         return S3Refusal(*_BY_KIND[error.kind], error.message)
     for cls, status, code in _BY_CLASS:

@@ -49,7 +49,7 @@ class S3Request:
         try:
             path = unquote_to_bytes(raw_path).decode()
             pairs = (pair.partition(b"=") for pair in raw_query.split(b"&") if pair)
-            # A plus sign stays one: clients of S3 encode a space as %20.
+            # A plus sign stays one: S3 clients encode a space as %20.
             query = tuple((unquote_to_bytes(n).decode(), unquote_to_bytes(v).decode()) for n, _, v in pairs)
         except UnicodeDecodeError as e:
             raise S3Refusal(400, "InvalidURI", "the path and the query must be UTF-8 text") from e

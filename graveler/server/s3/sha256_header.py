@@ -1,4 +1,4 @@
-"""The checksum of a whole object as the header that clients of S3 compare, if they ask for it."""
+"""The checksum of a whole object as the header that S3 clients compare, if they ask for it."""
 
 from __future__ import annotations
 

@@ -91,8 +91,8 @@ def validate(
 
     Args:
         operations: Result of `normalised`.
-        existing: Current entries at the paths of the operations. The entry at the path of a put that expects none is
-            read only if the put conflicts, and if the conflict is refused or the arbiter reads the entry.
+        existing: Current entries at the paths of the operations. For a put without `expected`, the entry is read only
+            if the put conflicts, and the conflict is refused or the arbiter reads `existing`.
         arbiter: Decides about each conflict.
 
     Raises:

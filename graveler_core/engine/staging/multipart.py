@@ -1,4 +1,4 @@
-"""Uploads in parts: parts of one object that several processes store, and that become one object at the end.
+"""Multipart uploads: parts of one object that several processes store, and that become one object at the end.
 
     begin      upload record (`objects.uploads`), with the branch and the path     uploading
     part       object below the prefix of the upload → part record → is the upload still there?
@@ -225,7 +225,7 @@ def end(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, id: str
 
 
 def standing(stores: Stores, repository: RepositoryRecord) -> Iterator[MultipartUpload]:
-    """Yield the uploads in parts that have not ended, in no order."""
+    """Yield the multipart uploads that have not ended, in no order."""
     for id, held in _uploads(stores, repository).standing():
         target = held.value.target
         if held.value.state is UploadState.UPLOADING and target is not None:

@@ -1,4 +1,4 @@
-"""Ends of uploads in parts that come twice or late, by S3 and by the API."""
+"""Ends of multipart uploads that come twice or late, by S3 and by the API."""
 
 from __future__ import annotations
 

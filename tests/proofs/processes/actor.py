@@ -144,7 +144,7 @@ def read(branch: Branch, journal: Journal) -> None:
 
 
 def keep(graveler: Graveler, branch: Branch, journal: Journal) -> None:
-    """A compaction, a sweep, a cleaning, a collection or an upload in parts that nobody ends."""
+    """A compaction, a sweep, a cleaning, a collection or a multipart upload that nobody ends."""
     verb = ("compact", "sweep", "clean", "collect", "upload")[journal.number % 5]
     journal.begin(verb, {})
     repo = graveler.repository("repo")

@@ -85,7 +85,7 @@ def _unsigned(branch: Branch) -> None:
 
 
 def _without_an_upload(call: Callable[[], object]) -> None:
-    with suppress(NotFound):  # what an upload in parts may do: tests/unit/engine/staging
+    with suppress(NotFound):  # what a multipart upload may do: tests/unit/engine/staging
         call()
 
 

@@ -122,7 +122,7 @@ def _transaction(b: Branch) -> object:
 
 
 def _begun(b: Branch) -> str:
-    """The upload in parts of the scene, found past the guard."""
+    """The multipart upload of the scene, found past the guard."""
     free = Repository(replace(b._stores, principal=None), b._record)
     return next(each.id for each in free.multipart_uploads())
 

@@ -96,7 +96,7 @@ READS: dict[str, Callable[[Repository], object]] = {
     "diff": lambda r: r.diff("main", "dev"),
     "conflicts": lambda r: r.conflicts("dev", "main"),
     "changes of a commit": lambda r: next(r.log("dev")).changes(),
-    "uploads in parts": lambda r: r.multipart_uploads(),  # whoever knows the id of one can stage its parts
+    "multipart uploads": lambda r: r.multipart_uploads(),  # whoever knows the id of one can stage its parts
     "dump": lambda r: r.dump_refs("memory://dumps-of-attacks/x"),
     "what a transaction expected": lambda r: r.branch("main").transact([Unchanged("secret/x", entry(1))], message="?"),
     "what a put met": lambda r: r.branch("main").transact([Put("secret/x", entry(1))], message="?"),

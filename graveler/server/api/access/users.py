@@ -65,7 +65,7 @@ def list_credentials(call: Call) -> HttpResponse:
 
 
 def create_credential(call: Call) -> HttpResponse:
-    """Create a credential, for clients of S3 too if the server can keep secrets. Only this answer shows the secret."""
+    """Create a credential, for S3 clients too if the server can keep secrets. Only this answer shows the secret."""
     made = call.graveler.iam.create_credential(call.path["user"], secrets_keys=call.settings.secrets_keys)
     record = NewCredentialRecord(
         access_key_id=made.access_key_id,

@@ -1,4 +1,4 @@
-"""Further clients of S3, unchanged: those of this environment, and programs in environments of their own."""
+"""Further S3 clients, unchanged: those of this environment, and programs in environments of their own."""
 
 from __future__ import annotations
 

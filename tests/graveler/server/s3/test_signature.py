@@ -186,7 +186,7 @@ def test_what_botocore_signs_verifies_until_it_is_changed(
 @settings(max_examples=60, deadline=None)
 @given(request=signed_requests(), data=st.data())
 def test_no_part_of_a_signature_can_be_changed(request: S3Request, data: st.DataObject) -> None:
-    """A request with any single change of its signature, headers or query is refused by an error of S3, never else."""
+    """A request with any single change of its signature, headers or query is refused by an S3 error, never else."""
     now, at = datetime.now(UTC), data.draw(st.integers(0, 10_000))
     if request.query and data.draw(st.booleans()):
         number = at % len(request.query)

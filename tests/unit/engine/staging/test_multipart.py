@@ -1,4 +1,4 @@
-"""Uploads in parts: any process goes on, and what is given up leaves nothing."""
+"""Multipart uploads: any process goes on, and what is given up leaves nothing."""
 
 from __future__ import annotations
 
