@@ -37,7 +37,7 @@ def delete_all(
     for batch, failed in zip(work, run(blobs.delete_many, work), strict=True):
         deleted(len(batch) - len(failed))
         if failed:
-            raise failure(failed, len(batch))
+            raise _failed_request(failed, len(batch))
 
 
 def delete_permitted(
@@ -63,7 +63,7 @@ def delete_permitted(
         deleted(len(batch) - len(failed))
         others = {address: error for address, error in failed.items() if not is_refusal(error)}
         if others:
-            raise failure(others, len(batch))
+            raise _failed_request(others, len(batch))
         refused |= failed
     return refused
 
@@ -78,10 +78,13 @@ def batches(items: Sequence[T], size: int) -> list[Sequence[T]]:
     return [items[start : start + size] for start in range(0, len(items), size)]
 
 
+def _failed_request(failed: dict[str, GravelerError], count: int) -> GravelerError:
+    """Return the error of a request for some objects. The error of a single one needs no number."""
+    return failure(failed, count) if count > 1 else next(iter(failed.values()))
+
+
 def failure(failed: dict[str, GravelerError], count: int) -> GravelerError:
-    """Return the first error of a request, with the number of objects that failed and of all objects."""
+    """Return the first error of some objects, with their addresses, and with the number of all objects."""
     error = next(iter(failed.values()))
-    if count == 1:
-        return error
     message = f"{len(failed)} of {count} objects could not be deleted: {error.message}"
     return type(error)(message, kind=error.kind, **{**error.details, "failed": list(failed)})

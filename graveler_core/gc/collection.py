@@ -67,8 +67,9 @@ on the repository.
 The record is changed by swaps only. If two collectors find the same state, one of them wins the swap, and the other
 goes on from the record that it finds. If a file of a set is missing and the record has changed since it was read,
 another collector has verified the set, and the collection reads the files of the new record. Both may delete the
-objects of a set that is entered as `deleting`, because the set never changes and addresses are never used again. After
-a crash, the next collection goes on from the record.
+objects of a set that is entered as `deleting`, because the set never changes and graveler never uses an address again.
+An object that another program has written again is left alone. After a crash, the next collection goes on from the
+record.
 
 Files that no record lists are deleted when they are older than the grace period. A collector that has paused may be
 about to enter such files. Therefore the record is replaced first, by an equal one with a fresh nonce. ✓ The paused
@@ -76,14 +77,15 @@ collector read the record before it wrote the files, and the files were found be
 swap therefore fails, and a record never lists a file that was deleted.
 
 A collector that pauses while it deletes may go on at any time, even after the repository was deleted and cleaned and
-its namespace has another owner. It then deletes at most the rest of one batch. These are objects with generated names,
-which nobody creates again, unless somebody copies them into the namespace from elsewhere.
+its namespace has another owner. It then deletes at most the rest of one batch. Nobody creates objects with generated
+names again, unless somebody copies them into the namespace from elsewhere. Other objects have been looked up just
+before.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -110,6 +112,10 @@ from graveler_core.stores import Stores
 
 DELETED_AT_ONCE = 2_000
 """Maximum number of objects that are deleted between two reads of the record and the claim."""
+_VERIFICATION = timedelta(days=1)
+"""Maximum time from the last look at the objects of a set until the set is entered as `deleting`. Only a collection
+that completes the work of another one depends on it.
+"""
 _LONGEST = timedelta(days=36_500)
 
 
@@ -198,7 +204,7 @@ class _Collection:
         elif self.plan.dry_run:
             self._assume(listed.objects, None)
         else:
-            self._delete(current)
+            self._delete(current, current.since - _VERIFICATION)
 
     def condemn(self) -> None:
         """If no set is condemned, condemn the objects that nothing names, and announce the commits that expire."""
@@ -275,17 +281,22 @@ class _Collection:
         deleting = self.record.verify(objects, expired, self.unreached.remembered(removed, listed))
         self.unreached.remove()
         if deleting is not None:
-            self._delete(deleting)
+            self._delete(deleting, current.since)
 
     def _assume(self, objects: pa.Table, states: CommitStates | None) -> None:
         """Go on as if objects had been deleted."""
         self.assumed = objects, states
         self._note_deleted(objects)
 
-    def _delete(self, current: CondemnedSet) -> None:
+    def _delete(self, current: CondemnedSet, seen: datetime) -> None:
         """Delete all objects of a set in the state `deleting`. Stop if another collection has already ended the set.
 
         Objects that the store refuses to delete, and those that another program writes again, are condemned again.
+
+        Args:
+            current: The set.
+            seen: Time at which the objects were seen last, or an earlier one. Objects that another program has written
+                since then stay.
         """
         self.done.files += condemned.uris(self.blobs, current)
         for table in condemned.read(self.blobs, current):
@@ -293,16 +304,13 @@ class _Collection:
                 self.require_claim()
                 if not self.record.is_current(current):
                     return
-                self._delete_batch(table.slice(start, DELETED_AT_ONCE))
+                self._delete_batch(table.slice(start, DELETED_AT_ONCE), seen)
         self.record.remember(current)
 
-    def _delete_batch(self, batch: pa.Table) -> None:
-        """Delete some objects. Raise the error if the store refuses to delete all of a full batch."""
-        batch = not_written_since(self.stores, self.repository, batch, self.cutoff)
+    def _delete_batch(self, batch: pa.Table, seen: datetime) -> None:
+        batch = not_written_since(self.stores, self.repository, batch, seen)
         addresses, run = batch.column("address"), self.stores.executor.map
         refused = delete_permitted(self.blobs, addresses.to_pylist(), run, self.progress)
-        if len(refused) == DELETED_AT_ONCE:
-            raise failure(refused, batch.num_rows)
         self.refused |= refused
         self._note_deleted(batch.filter(pc.invert(pc.is_in(addresses, value_set=pa.array(list(refused), pa.string())))))
 

@@ -242,15 +242,16 @@ def _old_blobs(work: _Sweep, look: Inspection) -> Iterator[ObjectId]:
 def _deleted(work: _Sweep, batch: Sequence[ObjectId]) -> list[ObjectId]:
     """Delete a batch. Return the ids of the deleted blobs."""
     stores, repo = work.stores, work.repository
-    if repositories.get(stores.kv, stores.clock, stores.ids, repo.id).uid != repo.uid:
-        repositories.usable(repo.id, None)
     blobs, deleted = stores.blobs.at(repo.storage_namespace), list[ObjectId]()
-    owner_files.require_owner(blobs, repo)
-    with SweepRegister(stores.kv, repo, stores.clock, stores.ids).held(deleting=True) as in_time:
+    with SweepRegister(stores.kv, repo, stores.clock, stores.ids).held() as hold:
+        if repositories.get(stores.kv, stores.clock, stores.ids, repo.id).uid != repo.uid:
+            repositories.usable(repo.id, None)
+        owner_files.require_owner(blobs, repo)
         ages = list(stores.executor.map(partial(_age, work), batch))
         old = [id for id, age in zip(batch, ages, strict=True) if age is _Age.OLD]
         for some in batches(old, min(_DELETED_AT_ONCE, blobs.deletes_at_once)):
-            if in_time():
+            if hold.is_in_time():
+                hold.deleting = True
                 delete_all(blobs, [address(id) for id in some])
                 deleted += some
     work.done.renewed += ages.count(_Age.RENEWED)

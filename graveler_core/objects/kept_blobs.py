@@ -49,8 +49,8 @@ class KeptBlobs(PassingBlobs):
         if found is None or self.wall() - found.mtime.timestamp() < FRESH.total_seconds():
             return found is not None
         while True:
-            with self.register.held() as in_time:
+            with self.register.held() as hold:
                 if not self.beneath.renew(address):
                     return False
-                if in_time():
+                if hold.is_in_time():
                     return True

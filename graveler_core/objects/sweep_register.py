@@ -24,7 +24,7 @@ moment at which S has asked if it may continue.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -42,6 +42,23 @@ WORK_TIME = timedelta(seconds=30)
 """Time after which a holder begins nothing more."""
 
 
+@dataclass(slots=True)
+class SweepHold:
+    """Register that this process holds."""
+
+    clock: Clock
+    hold: Hold[Sweeping]
+    deleting: bool = False
+    """Set by the holder before it sends its first deletion. If it fails afterwards, the register is not released,
+    because a deletion may still arrive.
+    """
+
+    def is_in_time(self) -> bool:
+        """Return true as long as the holder may begin something."""
+        by_monotonic = timedelta(seconds=self.clock.monotonic() - self.hold.began)
+        return max(by_monotonic, self.clock.now() - self.hold.record.value.since) < WORK_TIME
+
+
 @dataclass(frozen=True, slots=True)
 class SweepRegister:
     """Register of one repository."""
@@ -52,26 +69,15 @@ class SweepRegister:
     ids: IdSource
 
     @contextmanager
-    def held(self, *, deleting: bool = False) -> Iterator[Callable[[], bool]]:
-        """Hold the register inside the `with` statement.
-
-        Args:
-            deleting: True if the caller deletes files. If it fails, the register is not released, because a deletion
-                may still arrive.
-
-        Yields:
-            A function that returns true as long as the holder may begin something.
-        """
+    def held(self) -> Iterator[SweepHold]:
+        """Hold the register inside the `with` statement."""
         register = TimedRegister(self.kv, keys.sweeping(self.repository), self.clock, HOLD_TIME)
         hold = register.take(Sweeping(nonce=Nonce(self.ids.fresh()), since=self.clock.now()))
+        held = SweepHold(self.clock, hold)
         try:
-            yield lambda: self._is_in_time(hold)
+            yield held
         except BaseException:
-            if not deleting:
+            if not held.deleting:
                 register.release(hold)
             raise
         register.release(hold)
-
-    def _is_in_time(self, hold: Hold[Sweeping]) -> bool:
-        by_monotonic = timedelta(seconds=self.clock.monotonic() - hold.began)
-        return max(by_monotonic, self.clock.now() - hold.record.value.since) < WORK_TIME

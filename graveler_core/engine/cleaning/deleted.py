@@ -32,7 +32,6 @@ for step 2. The objects in the namespace stay: see decisions 020 and 043.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from datetime import timedelta
 
 from graveler_core.engine.cleaning.work import CleaningCall, Position, Step
@@ -197,7 +196,10 @@ def _release(work: CleaningCall, repo: RepositoryRecord) -> None:
         claim = access.read(kv, keys.namespace_claim(place))
         if claim is None or claim.value.owner != repo.uid:
             return
-        _abandon(work, repo, former)
+        try:
+            _abandon(work, repo, former)
+        except PredicateFailed:  # the record was changed since it was read
+            continue
         access.remove(kv, keys.namespace_claim(place), claim)
 
 
@@ -209,8 +211,7 @@ def _abandon(work: CleaningCall, repo: RepositoryRecord, former: Held[AbandonedN
         return
     nonce, since = Nonce(work.stores.ids.fresh()), work.stores.clock.now()
     record = AbandonedNamespace(repository=repo.id, uid=repo.uid, nonce=nonce, since=since)
-    with suppress(PredicateFailed):
-        access.replace(work.stores.kv, keys.abandoned_namespace(repo.storage_namespace), former, record)
+    access.replace(work.stores.kv, keys.abandoned_namespace(repo.storage_namespace), former, record)
 
 
 def _where(held: Held[DeletedRepository]) -> Location[DeletedRepository]:

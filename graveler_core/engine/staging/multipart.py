@@ -12,8 +12,10 @@ before the end, everything is still there: assembling again stores the same cont
 nothing. An upload that nobody ends is given up by a sweep after its grace period, with all its parts.
 
 A client repeats its request if it waits too long for the answer, so several processes may assemble an upload at the
-same time. Only the first of them renews the record. The others return no entry. They could otherwise stage it after the
-first one has ended the upload, and replace what the client has written since.
+same time. Of those that have read the same record, only the first one renews it. The others return no entry. They could
+otherwise stage it after the first one has ended the upload, and replace what the client has written since. A process
+that begins after the renewal is not excluded. So the caller stages the entry at once: if it pauses here, while another
+process assembles and ends the upload and the client writes the path again, it replaces this later write.
 
 A part can also be stored by a program that has a signed URL for it. The name of its object contains the number of the
 part. It has no part record, because the program does not report that it has stored the object. The object is found

@@ -303,7 +303,11 @@ def test_an_object_that_another_program_writes_again_stays(lake: Lake) -> None:
     assert (notes.exists(), other.exists(), lake.objects) == (True, False, set())
 
 
-def test_an_object_that_another_program_writes_again_before_an_interrupted_deletion_stays(lake: Lake) -> None:
+@pytest.mark.parametrize("days", [0, 30])
+def test_an_object_that_another_program_writes_again_before_an_interrupted_deletion_stays(
+    lake: Lake, days: int
+) -> None:
+    """Whenever the deletion goes on, and however short the grace period then is."""
     notes, other, plan = lake.root / "notes.txt", lake.root / "other.txt", CollectionPlan(foreign=True)
     for file in (notes, other):
         file.write_bytes(b"old")
@@ -313,8 +317,9 @@ def test_an_object_that_another_program_writes_again_before_an_interrupted_delet
     with patch.object(LocalBlobs, "delete_many", side_effect=Crash), pytest.raises(Crash):
         lake.collect(plan)
     written(lake, notes)
+    lake.sleep(timedelta(days=days))
     done = lake.collect(plan)
-    assert (done.deleted, done.condemned, done.young) == (1, 0, 1)
+    assert (done.deleted, done.condemned, done.young) == ((1, 1, 0) if days else (1, 0, 1))
     assert (notes.exists(), other.exists()) == (True, False)
 
 

@@ -61,7 +61,7 @@ def test_a_collection(tmp_path: Path, refused: set[str]) -> None:
 
 
 def test_a_collection_without_permission(tmp_path: Path, refused: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """If nothing of a full batch may be deleted, the set waits for the permission."""
+    """Batches of which nothing may be deleted do not keep the others, nor what is condemned later."""
     monkeypatch.setattr(collection, "DELETED_AT_ONCE", 4)
     lake = Lake(tmp_path)
     for number in range(8):
@@ -70,7 +70,11 @@ def test_a_collection_without_permission(tmp_path: Path, refused: set[str], monk
     before = lake.objects
     refused |= before
     for _ in range(2):
-        _fails(lambda: lake.collect(NOW), "4 of 4 objects could not be deleted")
+        _fails(lambda: lake.collect(NOW), "8 of 8 objects could not be deleted")
+        assert lake.objects == before
+    lake.branch().put("x", b"more")
+    lake.branch().reset()
+    _fails(lambda: lake.collect(NOW), "8 of 9 objects could not be deleted")
     assert lake.objects == before
     refused.clear()
     assert lake.collect(NOW).deleted == 8

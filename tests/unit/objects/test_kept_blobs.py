@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import timedelta
 from unittest.mock import patch
@@ -15,7 +14,7 @@ from graveler_core.blobs.open import open_blobs
 from graveler_core.errors import OutcomeUnknown
 from graveler_core.kv.backends.memory import open_memory
 from graveler_core.objects.kept_blobs import FRESH, KeptBlobs
-from graveler_core.objects.sweep_register import HOLD_TIME, WORK_TIME, SweepRegister
+from graveler_core.objects.sweep_register import HOLD_TIME, WORK_TIME, SweepHold, SweepRegister
 from graveler_core.records import layout as keys
 from graveler_core.testing.counting_blobs import CountingBlobs
 from tests.unit.engine.interposed import Interposed
@@ -112,8 +111,8 @@ def test_who_holds_the_register_is_waited_for(kept: KeptBlobs, kv: Interposed) -
 @pytest.mark.parametrize("call", [1, 2])
 def test_lost_answers_of_the_register(kept: KeptBlobs, kv: Interposed, call: int, happened: bool) -> None:
     kv.lose[call] = happened
-    with kept.register.held() as in_time:
-        assert in_time()
+    with kept.register.held() as hold:
+        assert hold.is_in_time()
     where = keys.sweeping(REPOSITORY)
     left = kv.inner.get(where.partition, where.key)
     assert (left is not None) is False or (call == 2 and not happened)
@@ -143,7 +142,7 @@ def test_a_new_holder_has_its_own_time(kept: KeptBlobs, kv: Interposed) -> None:
         if len(contexts) < times:
             kv.before[len(kv.verbs) + 200] = others_take_turns
 
-    contexts = list[AbstractContextManager[Callable[[], bool]]]()
+    contexts = list[AbstractContextManager[SweepHold]]()
     kv.before[0] = others_take_turns
     began = clock.monotonic()
     with waiter.held():
@@ -156,12 +155,12 @@ def test_who_holds_it_for_too_long_stops(kept: KeptBlobs, asleep: bool) -> None:
     """By the monotonic clock, which nobody sets; and by the other, which goes on while the machine sleeps."""
     clock = kept.register.clock
     assert isinstance(clock, FakeClock)
-    with kept.register.held() as in_time:
+    with kept.register.held() as hold:
         stood, showed = clock.monotonic(), clock.now()
         clock.sleep(WORK_TIME.total_seconds())
         one, other = (lambda: stood, clock.now) if asleep else (clock.monotonic, lambda: showed)
         with patch.object(clock, "monotonic", one), patch.object(clock, "now", other):
-            assert not in_time()
+            assert not hold.is_in_time()
 
 
 def test_a_lost_answer_makes_nobody_hold_it_for_longer(kept: KeptBlobs, kv: Interposed) -> None:
@@ -169,16 +168,22 @@ def test_a_lost_answer_makes_nobody_hold_it_for_longer(kept: KeptBlobs, kv: Inte
     clock = kept.register.clock
     kv.lose[1] = True
     kv.before[2] = lambda: clock.sleep(WORK_TIME.total_seconds())
-    with kept.register.held() as in_time:
-        assert not in_time()
+    with kept.register.held() as hold:
+        assert not hold.is_in_time()
 
 
 @pytest.mark.parametrize("deleting", [False, True])
 def test_who_fails_to_delete_leaves_the_register(kept: KeptBlobs, kv: Interposed, deleting: bool) -> None:
     """A deletion may still arrive, so nobody renews a file before it has."""
     where = keys.sweeping(REPOSITORY)
-    with pytest.raises(OutcomeUnknown), kept.register.held(deleting=deleting):
-        raise OutcomeUnknown("lost")
+
+    def fail() -> None:
+        with kept.register.held() as hold:
+            hold.deleting = deleting
+            raise OutcomeUnknown("lost")
+
+    with pytest.raises(OutcomeUnknown):
+        fail()
     assert (kv.inner.get(where.partition, where.key) is not None) is deleting
 
 

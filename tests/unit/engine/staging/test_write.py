@@ -12,6 +12,7 @@ from graveler_core.errors import InvalidInput, NotFound, OutcomeUnknown, Unavail
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.model.ids import BranchId, RepositoryId
+from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.stores.registers import LATE, RegisterCache
 from graveler_core.testing.plain_store import PlainStore
@@ -231,6 +232,26 @@ def test_a_long_upload_leaves_nothing_in_a_token_that_is_forgotten(world: World)
     assert not rows(world, token)
     assert world.branch().read("b") == b"begun and ended"
     assert [item.path for item in world.branch().uncommitted()] == ["b"]
+
+
+def test_a_write_does_not_use_an_older_token_that_the_cache_has_got_meanwhile(world: World) -> None:
+    """A swap whose response was late puts its record into the cache, although others have moved the branch since."""
+    stores = world.stores()
+    mine = Graveler(stores).repository("repo").branch("main")
+    mine.put("a", b"content")
+    late = access.read(world.kv, keys.branch(world.graveler().repository("repo")._record, BranchId("main")))
+    assert late is not None
+
+    def content() -> Iterator[bytes]:
+        yield b"begun"
+        stores.registers.replace("repo", "main", late)
+        yield b" and ended"
+
+    world.branch().commit("a")
+    assert mine.read("a") == b"content"
+    mine.put("b", content())
+    assert world.branch().read("b") == b"begun and ended"
+    assert not rows(world, late.value.staging_token)
 
 
 def rows(world: World, token: str) -> list[bytes]:
