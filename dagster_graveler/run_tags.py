@@ -15,7 +15,10 @@ MARKED_TAG = "graveler/marked-by"
 CHOSEN_TAG = "graveler/branch-chosen"
 """Way in which the branch was found: `template`, `kept` (left by an earlier run) or `tag` (by the user)."""
 PUBLISH_TAG = "graveler/publish"
-"""Prefix of the tags that name the group to which a run belongs in a repository: the key of the published branch."""
+"""Prefix of the tags that name the group to which a run belongs in a repository: the key of the published branch.
+
+Runs of former versions have this tag without a repository, and do not have the tag `graveler/created`.
+"""
 CREATED_TAG = "graveler/created"
 """Prefix of the tags that hold the uid of the branch that a run has created, one for each repository."""
 PUBLICATION_TAG = "graveler/publication"

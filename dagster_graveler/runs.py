@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dagster as dg
 
-from dagster_graveler.run_tags import created_mark
+from dagster_graveler.run_tags import CHOSEN_TAG, PUBLISH_TAG, MarkedBranch, branch_mark, created_mark
 
 PARTITION_TAG = "dagster/partition"
 RANGE_START_TAG = "dagster/asset_partition_range_start"
@@ -64,15 +64,20 @@ def origin_run_id(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
     return run.run_id
 
 
-def is_created_by_run(instance: dg.DagsterInstance, repository: str, uid: str) -> bool:
+def is_created_by_run(instance: dg.DagsterInstance, repository: str, branch: MarkedBranch) -> bool:
     """Return true if a run has created a branch. People and other programs may need branches that they created.
+
+    Runs of former versions do not tell it. They created the branches whose names they took from the template.
 
     Args:
         instance: The instance of the runs.
         repository: Name of the repository.
-        uid: Uid of the branch.
+        branch: The branch.
     """
-    return bool(instance.get_run_ids(dg.RunsFilter(tags=created_mark(repository, uid)), limit=1))
+    if instance.get_run_ids(dg.RunsFilter(tags=created_mark(repository, branch.uid)), limit=1):
+        return True
+    by_template = {**branch_mark(repository, branch), CHOSEN_TAG: "template"}
+    return any(PUBLISH_TAG in run.tags for run in instance.get_runs(dg.RunsFilter(tags=by_template)))
 
 
 def planned_assets(instance: dg.DagsterInstance, run_id: str) -> frozenset[dg.AssetKey]:

@@ -19,6 +19,7 @@ from dagster_graveler.run_tags import (
     BRANCH_TAG,
     CHOSEN_TAG,
     MARKED_TAG,
+    PUBLISH_TAG,
     MarkedBranch,
     branch_mark,
     marked_branch,
@@ -169,12 +170,12 @@ def _kept(
         written = _last_written(instance, record, repository)
         if written is not None:
             return BranchChoice(*written, Chosen.KEPT) if exists(*written) else None
-    for earlier in _earlier(instance, run, {publish_tag(repository): parts}, record.create_timestamp):
+    for earlier in _earlier(instance, run, repository, parts, record.create_timestamp):
         found = earlier.dagster_run
         marked = marked_branch(found.tags, repository)
         same = partition_label(found) == partition_label(run) and _marked_itself(found)
         ended = _ended_before(earlier, record.create_timestamp.timestamp())
-        if ended and same and marked is not None and is_created_by_run(instance, repository, marked.uid):
+        if ended and same and marked is not None and is_created_by_run(instance, repository, marked):
             return BranchChoice(*marked, Chosen.KEPT) if exists(*marked) else None
     return None
 
@@ -202,14 +203,22 @@ def _marked_itself(run: dg.DagsterRun) -> bool:
 
 
 def _earlier(
-    instance: dg.DagsterInstance, run: dg.DagsterRun, tags: Mapping[str, Sequence[str]], created_before: datetime
+    instance: dg.DagsterInstance,
+    run: dg.DagsterRun,
+    repository: str,
+    publications: Sequence[str],
+    created_before: datetime,
 ) -> Iterator[dg.RunRecord]:
-    """Yield the ended runs with some tags that may have the partitions of a run, the newest first."""
+    """Yield the ended runs of some publications that may have the partitions of a run, the newest first.
+
+    Runs of former versions name their publication by `PUBLISH_TAG` itself.
+    """
     searches = [
         _pages(
             instance,
-            dg.RunsFilter(tags={**tags, **partitions}, created_before=created_before, statuses=list(ENDED)),
+            dg.RunsFilter(tags={tag: publications, **partitions}, created_before=created_before, statuses=list(ENDED)),
         )
+        for tag in (publish_tag(repository), PUBLISH_TAG)
         for partitions in partition_tags(run)
     ]
     return heapq.merge(*searches, key=lambda record: -record.storage_id)

@@ -14,7 +14,7 @@ from dagster_graveler.publishing.publisher import MergeTarget, Publisher
 from dagster_graveler.publishing.verdict import Changes, Verdict, judge, kept_changes
 from dagster_graveler.publishing.written import content_digest
 from dagster_graveler.resources.graveler_branch import GravelerBranch
-from dagster_graveler.run_tags import marked_branch, publish_tag
+from dagster_graveler.run_tags import MarkedBranch, marked_branch, publish_tag
 from dagster_graveler.runs import is_created_by_run, planned_assets
 from dagster_graveler.sensors.run_states import ENDED
 from dagster_graveler.sensors.tick_time import SECONDS, OutOfTime, TickTime
@@ -101,7 +101,7 @@ class BranchExamination:
         return bool(publication.keys & planned_assets(self.context.instance, run.run_id))
 
     def _is_of_runs(self, place: BranchIdentity) -> bool:
-        return is_created_by_run(self.context.instance, place.repository, place.uid)
+        return is_created_by_run(self.context.instance, place.repository, MarkedBranch(place.branch, place.uid))
 
     def _decided(
         self, target: MergeTarget, repository: "Repository", place: BranchIdentity, runs: Sequence[dg.DagsterRun]

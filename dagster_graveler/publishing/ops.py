@@ -18,6 +18,7 @@ from dagster_graveler.publishing.merging import ALREADY, NOTHING, Published, mes
 from dagster_graveler.publishing.publisher import Publisher
 from dagster_graveler.publishing.written import PUBLISHED, STATE
 from dagster_graveler.resources.graveler_branch import GravelerBranch
+from dagster_graveler.run_tags import MarkedBranch
 from dagster_graveler.runs import is_created_by_run
 
 
@@ -115,8 +116,10 @@ def deletion_hook(publisher: Publisher) -> dg.HookDefinition:
     def delete_merged(context: dg.HookContext) -> None:
         for target in publisher.targets:
             branch: GravelerBranch = getattr(context.resources, target.branch_key)
-            if branch.exists() and is_created_by_run(context.instance, branch.repository, branch.uid):
-                _delete_merged(branch)
+            if branch.exists():
+                place = MarkedBranch(branch.name, branch.uid)
+                if is_created_by_run(context.instance, branch.repository, place):
+                    _delete_merged(branch)
 
     return delete_merged
 

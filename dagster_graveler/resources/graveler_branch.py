@@ -16,8 +16,8 @@ from dagster_graveler.publishing.groups import Publication
 from dagster_graveler.publishing.written import BRANCH, CONTENT, content_digest
 from dagster_graveler.resources.branch_template import RUN_DIGITS, check_template, fields_of, filled, missing_error
 from dagster_graveler.resources.graveler import GravelerResource
-from dagster_graveler.run_tags import BRANCH_TAG, created_mark
-from dagster_graveler.runs import origin_run_id
+from dagster_graveler.run_tags import BRANCH_TAG, MarkedBranch, created_mark
+from dagster_graveler.runs import is_created_by_run, origin_run_id
 
 if TYPE_CHECKING:
     from graveler_core.facade.branch import Branch
@@ -225,7 +225,8 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         uid = str(branch.record().uid)
         tags = marks(run, choice, self.repository, uid, publication)
         # A process that dies after it created the branch does not write the tag. The name then tells it.
-        if is_new or origin_run_id(instance, run)[:RUN_DIGITS] in branch.name:
+        is_own = is_new or origin_run_id(instance, run)[:RUN_DIGITS] in branch.name
+        if is_own or is_created_by_run(instance, self.repository, MarkedBranch(branch.name, uid)):
             tags |= created_mark(self.repository, uid)
         instance.add_run_tags(run.run_id, tags)
         self._choice = BranchChoice(choice.name, uid, choice.chosen, choice.resumes)

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from dagster_graveler.resources import graveler_branch
 from dagster_graveler.resources.graveler import GravelerResource
 from dagster_graveler.resources.graveler_branch import GravelerBranch
+from dagster_graveler.run_tags import MarkedBranch
 from dagster_graveler.runs import RANGE_END_TAG, RANGE_START_TAG, is_created_by_run
 from graveler_core.engine.repositories import creation
 from graveler_core.errors import InvalidInput, Kind, NotUnique
@@ -90,12 +91,12 @@ def test_the_branch_can_be_named(
 def test_a_run_tells_that_it_has_created_its_branch_although_a_process_died_after_it(
     installation: Installation, instance: dg.DagsterInstance, name: str, is_created: bool
 ) -> None:
-    uids = []
+    made_branches = []
 
     @dg.op
     def write(branch: GravelerBranch) -> None:
         made = branch.open_repository().create_branch(branch.name, source="main")
-        uids.append(made.record().uid)
+        made_branches.append(MarkedBranch(branch.name, str(made.record().uid)))
         branch.open_for_writing().put("a", b"1")
 
     @dg.job(resource_defs={"branch": target(installation, name)})
@@ -103,7 +104,7 @@ def test_a_run_tells_that_it_has_created_its_branch_although_a_process_died_afte
         write()
 
     assert writing.execute_in_process(instance=instance).success
-    assert is_created_by_run(instance, "lake", str(uids[0])) is is_created
+    assert is_created_by_run(instance, "lake", made_branches[0]) is is_created
 
 
 def test_outside_of_a_run_it_is_the_published_branch(installation: Installation) -> None:
