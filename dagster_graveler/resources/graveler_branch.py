@@ -262,7 +262,8 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
             return
         if choice is None:
             raise missing_error(self.branch, fields_of(instance, run))
-        if choice.chosen is Chosen.TAG and self._publication(instance, run, table) is not None:
+        publication = self._publication(instance, run, table) if choice.chosen is Chosen.TAG else None
+        if publication is not None and (table is None or table in publication.keys):
             self.refuse_into()
 
     def _refuse_lost_branch(self) -> None:

@@ -94,3 +94,15 @@ def test_a_run_does_not_join_a_branch_of_the_other_group(made: Shop) -> None:
     newest = made.instance.get_runs(limit=1)[0]
     assert newest.tags[BRANCH_TAG] in made.branches()["orders"]
     assert f"{BRANCH_TAG}.customers" not in newest.tags
+
+
+def test_a_run_tag_for_the_published_branch_is_refused_only_for_tables_of_a_group(made: Shop) -> None:
+    @dg.asset(io_manager_key="orders_files")
+    def notes() -> str:
+        return "no group has this table"
+
+    made.definitions = dg.Definitions.merge(made.definitions, dg.Definitions(assets=[notes]))
+    result = made.run("all_orders", "notes", tags={BRANCH_TAG: "main"})
+    assert [event.step_key for event in result.filter_events(lambda event: event.is_step_failure)] == ["all_orders"]
+    staged = made.repository("orders").branch("main").uncommitted()
+    assert [change.path for change in staged] == ["notes/content"]
