@@ -125,11 +125,13 @@ def deletion_hook(publisher: Publisher) -> dg.HookDefinition:
 
 
 def _delete_merged(branch: GravelerBranch) -> None:
+    """Delete a branch that was merged, or whose commits change nothing together."""
     from graveler_core.errors import Conflict
 
     repository = branch.open_repository()
     head = repository.commit(branch.name).id
-    is_merged = repository.merge_base(head, branch.into).id == head
-    if is_merged and next(iter(repository.branch(branch.name).uncommitted(limit=1)), None) is None:
+    unmerged = repository.diff(branch.into, head, limit=1, since_merge_base=True)
+    uncommitted = repository.branch(branch.name).uncommitted(limit=1)
+    if not any(True for changes in (unmerged, uncommitted) for _ in changes):
         with suppress(Conflict):  # another run has committed to it since
             repository.delete_branch(branch.name, expected=head)

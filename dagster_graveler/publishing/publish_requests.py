@@ -50,6 +50,10 @@ def refusal(instance: dg.DagsterInstance, publisher: Publisher, kept: KeptBranch
         kept: The branch.
     """
     newest = kept.newest_run
+    requested = _requested(kept)
+    if requested and requested[-1].status is dg.DagsterRunStatus.SUCCESS:
+        yield f"its publication in run {requested[-1].run_id} succeeded, but the branch was not deleted"
+        return
     for entry in instance.all_logs(newest.run_id, of_type=dg.DagsterEventType.STEP_FAILURE):
         is_own = (entry.step_key or "").split(".")[0] == publisher.slug
         if is_own and entry.dagster_event and entry.dagster_event.step_failure_data.user_failure_data is not None:
@@ -78,4 +82,9 @@ def waits_after_attempt(instance: dg.DagsterInstance, kept: KeptBranch) -> bool:
 
 def _attempts(kept: KeptBranch) -> int:
     """Return the number of ended runs that were requested for the state of a branch."""
-    return sum(run.tags.get(PUBLICATION_TAG) == kept.state for run in kept.evidence.runs)
+    return len(_requested(kept))
+
+
+def _requested(kept: KeptBranch) -> list[dg.DagsterRun]:
+    """Return the runs that were requested for the state of a branch, oldest first."""
+    return [run for run in kept.evidence.runs if run.tags.get(PUBLICATION_TAG) == kept.state]

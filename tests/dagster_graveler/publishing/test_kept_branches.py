@@ -8,7 +8,7 @@ import dagster as dg
 import pytest
 from dagster._core.definitions.sensor_definition import SensorExecutionData
 
-from dagster_graveler.publishing import kept_branches
+from dagster_graveler.publishing import kept_branches, ops
 from tests.dagster_graveler.publishing.conftest import Lake
 from tests.dagster_graveler.publishing.small_lake import PUBLISH, TABLES
 from tests.dagster_graveler.publishing.test_partial_runs import only_checks
@@ -121,3 +121,33 @@ def test_a_young_branch_and_branches_of_others_are_kept(lake: Lake) -> None:
 
 def test_without_a_repository_the_tick_says_so(lake: Lake) -> None:
     assert tick(lake).skip_message == "repository lake does not exist yet"
+
+
+def test_a_branch_whose_commits_change_nothing_is_deleted_after_one_publication(lake: Lake) -> None:
+    lake.use(publish="asset")
+    assert lake.run("raw").success
+    (kept,) = lake.branches()
+    branch = lake.repository.branch(kept)
+    branch.commit("Load")
+    branch.remove_prefix("raw/")
+    branch.commit("Take it back")
+    (request,) = tick(lake).run_requests or ()
+    assert lake.run(PUBLISH, tags=request.tags).success
+    assert lake.metadata()["graveler/state"] == "nothing to publish"
+    assert lake.branches() == []
+
+
+def test_a_publication_that_succeeded_is_not_requested_again_if_its_branch_stays(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ops, "_delete_merged", lambda branch: None)
+    lake.use(publish="asset", keep_for=timedelta(0))
+    assert lake.run("raw").success
+    (request,) = tick(lake).run_requests or ()
+    done = lake.run(PUBLISH, tags=request.tags)
+    assert done.success
+    result = tick(lake)
+    assert not result.run_requests
+    (event,) = result.asset_events
+    assert f"its publication in run {done.run_id} succeeded, but the branch was not deleted" in str(event.description)
+    assert "1 deleted" in str(tick(lake).skip_message)
