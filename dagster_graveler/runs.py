@@ -6,9 +6,14 @@ one wrote. A re-execution of everything is a publication of its own.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import dagster as dg
 
 from dagster_graveler.run_tags import CHOSEN_TAG, PUBLISH_TAG, MarkedBranch, branch_mark, created_mark
+
+if TYPE_CHECKING:
+    from graveler_core.model.entities import BranchRecord
 
 PARTITION_TAG = "dagster/partition"
 RANGE_START_TAG = "dagster/asset_partition_range_start"
@@ -78,6 +83,23 @@ def is_created_by_run(instance: dg.DagsterInstance, repository: str, branch: Mar
         return True
     by_template = {**branch_mark(repository, branch), CHOSEN_TAG: "template"}
     return any(PUBLISH_TAG in run.tags for run in instance.get_runs(dg.RunsFilter(tags=by_template)))
+
+
+def is_created_since_start(instance: dg.DagsterInstance, run: dg.DagsterRun, branch: BranchRecord) -> bool:
+    """Return true if a branch was created after the run began, or after the run began that it resumes.
+
+    It is false if one of the times is not known.
+
+    Args:
+        instance: The instance of the run.
+        run: The run.
+        branch: The branch.
+    """
+    from graveler_core.model.past import CREATED, steps
+
+    first = instance.get_run_record_by_id(origin_run_id(instance, run))
+    times = [step.time.timestamp() for step in steps(branch.past, f"branch {branch.id}") if step.mark == CREATED]
+    return first is not None and first.start_time is not None and any(time >= first.start_time for time in times)
 
 
 def planned_assets(instance: dg.DagsterInstance, run_id: str) -> frozenset[dg.AssetKey]:

@@ -17,7 +17,7 @@ from dagster_graveler.publishing.written import BRANCH, CONTENT, content_digest
 from dagster_graveler.resources.branch_template import RUN_DIGITS, check_template, fields_of, filled, missing_error
 from dagster_graveler.resources.graveler import GravelerResource
 from dagster_graveler.run_tags import BRANCH_TAG, MarkedBranch, created_mark
-from dagster_graveler.runs import is_created_by_run, origin_run_id
+from dagster_graveler.runs import is_created_by_run, is_created_since_start, origin_run_id
 
 if TYPE_CHECKING:
     from graveler_core.facade.branch import Branch
@@ -222,10 +222,13 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         told = "" if publication is None else publication.name
         if self._marked is not None and told in ("", self._marked):
             return
-        uid = str(branch.record().uid)
+        record = branch.record()
+        uid = str(record.uid)
         tags = marks(run, choice, self.repository, uid, publication)
-        # A process that dies after it created the branch does not write the tag. The name then tells it.
+        # A process that dies after it created the branch does not write the tag. The name then tells it, or
+        # the time of the creation if the name is that of the template.
         is_own = is_new or origin_run_id(instance, run)[:RUN_DIGITS] in branch.name
+        is_own = is_own or (choice.chosen is Chosen.TEMPLATE and is_created_since_start(instance, run, record))
         if is_own or is_created_by_run(instance, self.repository, MarkedBranch(branch.name, uid)):
             tags |= created_mark(self.repository, uid)
         instance.add_run_tags(run.run_id, tags)

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from dagster_graveler.resources import graveler_branch
 from dagster_graveler.resources.graveler import GravelerResource
 from dagster_graveler.resources.graveler_branch import GravelerBranch
-from dagster_graveler.run_tags import MarkedBranch
+from dagster_graveler.run_tags import BRANCH_TAG, MarkedBranch
 from dagster_graveler.runs import RANGE_END_TAG, RANGE_START_TAG, is_created_by_run
 from graveler_core.engine.repositories import creation
 from graveler_core.errors import InvalidInput, Kind, NotUnique
@@ -87,9 +87,12 @@ def test_the_branch_can_be_named(
     assert (name, before) == (expected, expected)
 
 
-@pytest.mark.parametrize(("name", "is_created"), [("run-{run}", True), ("develop", False)])
+@pytest.mark.parametrize(
+    ("template", "tags", "is_created"),
+    [("run-{run}", {}, True), ("develop", {}, True), ("run-{run}", {BRANCH_TAG: "develop"}, False)],
+)
 def test_a_run_tells_that_it_has_created_its_branch_although_a_process_died_after_it(
-    installation: Installation, instance: dg.DagsterInstance, name: str, is_created: bool
+    installation: Installation, instance: dg.DagsterInstance, template: str, tags: dict[str, str], is_created: bool
 ) -> None:
     made_branches = []
 
@@ -99,12 +102,20 @@ def test_a_run_tells_that_it_has_created_its_branch_although_a_process_died_afte
         made_branches.append(MarkedBranch(branch.name, str(made.record().uid)))
         branch.open_for_writing().put("a", b"1")
 
-    @dg.job(resource_defs={"branch": target(installation, name)})
+    @dg.job(resource_defs={"branch": target(installation, template)})
     def writing() -> None:
         write()
 
-    assert writing.execute_in_process(instance=instance).success
+    assert writing.execute_in_process(instance=instance, tags=tags).success
     assert is_created_by_run(instance, "lake", made_branches[0]) is is_created
+
+
+def test_a_run_has_not_created_a_branch_that_was_there_before_it(
+    installation: Installation, instance: dg.DagsterInstance
+) -> None:
+    made = target(installation).open_repository().create_branch("develop", source="main")
+    assert run(instance, target(installation, "develop"))[1] == "develop"
+    assert not is_created_by_run(instance, "lake", MarkedBranch("develop", str(made.record().uid)))
 
 
 def test_outside_of_a_run_it_is_the_published_branch(installation: Installation) -> None:
