@@ -152,7 +152,7 @@ def _serve_on(
             log_level="warning",
         )
         ready()
-        _StoppableServer(config).run([server_socket])
+        _StoppableServer(config, alone=checked.processes == 1).run([server_socket])
     finally:
         # Operations and tasks that still run end with the process, as after a crash. Another server continues tasks.
         late = operations_run()
@@ -200,14 +200,21 @@ def application_of(
 class _StoppableServer(uvicorn.Server):
     """Server that ends normally on SIGTERM and SIGINT, so that its stores are closed.
 
-    A second signal ends the process at once.
+    A second signal ends a server of one process at once. Each of several processes ignores it, because it may get the
+    first one twice: from a supervisor that signals every process, and from its parent. The parent kills its processes
+    on its own second signal.
     """
 
+    def __init__(self, config: uvicorn.Config, *, alone: bool) -> None:
+        super().__init__(config)
+        self._alone = alone
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Stop the server on the first signal, and end the process on the second one."""
-        if self.should_exit:
+        """Stop the server on the first signal. On the second one, end the process if it is alone."""
+        if not self.should_exit:
+            super().handle_exit(sig, frame)
+        elif self._alone:
             leave()
-        super().handle_exit(sig, frame)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import signal
 import socket
 import subprocess
@@ -12,7 +13,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -84,24 +85,52 @@ def counted(url: str) -> int:
     return int(sum(float(line.removeprefix(name)) for line in lines if line.startswith(name)))
 
 
-def test_a_stopping_server_finishes_the_request_under_way(environment: dict[str, str]) -> None:
-    with serving(environment) as (server, url, processes):
+def sockets(process: int) -> set[str]:
+    """Sockets that a process has open."""
+    found = set()
+    for each in Path(f"/proc/{process}/fd").iterdir():
+        with suppress(FileNotFoundError):  # it was closed meanwhile
+            found.add(os.readlink(each))
+    return {each for each in found if each.startswith("socket:")}
+
+
+def signal_each(server: subprocess.Popen[str], processes: list[int]) -> None:
+    """Signal each process, and wait until all have closed the listening socket, which is that of the server."""
+    for process in processes:
+        os.kill(process, signal.SIGTERM)
+    eventually(lambda: all(ended(process) or not sockets(process) & sockets(server.pid) for process in processes))
+
+
+def test_each_process_counts_in_the_metrics_of_the_others(environment: dict[str, str]) -> None:
+    with serving(environment) as (_, url, processes):
         assert len(processes) == 2
         heads = {branch_of(url)["commit_id"] for _ in range(8)}
         assert len(heads) == 1
         for _ in range(8):  # whichever process answers
             eventually(lambda: counted(url) == 8)
+
+
+@pytest.mark.parametrize("each_first", [False, True], ids=["the server", "each process and the server"])
+@pytest.mark.parametrize("last", [signal.SIGTERM, signal.SIGKILL])
+def test_a_stopping_server_finishes_the_request_under_way(
+    environment: dict[str, str], last: signal.Signals, each_first: bool
+) -> None:
+    with serving(environment) as (server, url, processes):
         host, _, port = url.removeprefix("http://").partition(":")
         with socket.create_connection((host, int(port))) as connection:
             path = "/api/v1/repositories/repo/branches/main/objects?path=a"
             head = f"POST {path} HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: 8\r\nExpect: 100-continue\r\n\r\n"
             connection.sendall(head.encode())
             assert connection.recv(100).startswith(b"HTTP/1.1 100")  # it reads the content now
-            server.terminate()
+            if each_first:
+                signal_each(server, processes)
+            server.send_signal(last)
+            assert select.select([connection], [], [], 0.5)[0] == []  # the connection stays open
             connection.sendall(b"the rest")
             assert connection.recv(100).startswith(b"HTTP/1.1 201")
-        assert server.wait(PATIENCE) == 0
-        assert all(map(ended, processes))
+        code = server.wait(PATIENCE)
+        assert each_first or code == (0 if last is signal.SIGTERM else -last)
+        eventually(lambda: all(map(ended, processes)))
     with graveler.connect(environment["GRAVELER_STORE"]) as g:
         assert g.repository("repo").branch("main").read("a") == b"the rest"
 
