@@ -96,7 +96,7 @@ async def _serve(parts: ServerParts, route: ApiRoute, request: Request) -> Respo
         query = _query(scope)
         user = users.remembered(request, public=route.public)
         if user is None:
-            user = await run_in_thread(users.of, request, public=route.public)
+            user = await users.looked_up(request, public=route.public)
         facts.user = "" if user is None else user.user
         if not route.public:
             parts.limits.admit(facts.user)

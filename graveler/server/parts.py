@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import Future, wait
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,6 +18,7 @@ from graveler.server.same_site import from_another_site
 from graveler.server.sessions import COOKIE, UserSessions
 from graveler.server.shared_metrics import MetricsBoard
 from graveler.server.task_runner import TaskRunner
+from graveler.server.worker_threads import run_in_thread
 from graveler_core.errors import Kind, PermissionDenied
 from graveler_core.model.credentials import Credentials
 
@@ -33,6 +35,8 @@ class ServerUsers:
     """Reads the store. Raises `GravelerError` if it cannot be reached."""
     everyone: SignedIn | None
     """User that all requests act for, on a store without access control."""
+    _found: dict[tuple[str | None, str], Future[SignedIn | None]] = field(default_factory=dict, repr=False)
+    """Users that threads look up now, by what their requests show. Only the event loop uses it."""
 
     def of(self, request: Request, *, public: bool) -> SignedIn | None:
         """Return the user of a request; `None` for an operation that needs no credentials.
@@ -49,6 +53,22 @@ class ServerUsers:
         if public or self.authentication is None:
             return self.everyone
         return self.authentication.remembered(*_shown(request))
+
+    async def looked_up(self, request: Request, *, public: bool) -> SignedIn | None:
+        """Return the user of a request, as `of` does, without a wait in the event loop.
+
+        Requests with the same credentials share one look-up and its thread, so any number of them may wait.
+
+        Raises:
+            GravelerError: As `of` raises.
+        """
+        shown = _shown(request)
+        found = self._found.get(shown)
+        if found is None:
+            found = self._found[shown] = run_in_thread(self.of, request, public=public)
+            found.add_done_callback(lambda _: self._found.pop(shown))
+        await wait({found})  # a cancellation of this request must not cancel what others wait for
+        return found.result()
 
     def of_session(self, token: str) -> SignedIn:
         """Return the user of the token of a session; on a store without access control, the user of all requests.

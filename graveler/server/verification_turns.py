@@ -4,7 +4,7 @@ A few run at once, and a few more wait for a short time. Others are refused, so 
 take neither the memory nor the threads of the process. Requests with the same credentials share one verification: the
 others wait for its result. This happens each time that remembered credentials expire while many requests arrive. All
 of these requests may wait. Requests with unknown credentials may wait only up to a total number, because each of them
-holds a thread.
+holds a thread. Requests of the API share a thread before they come here: see `ServerUsers.looked_up`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_VERIFICATIONS: Final = 4
 MAX_WAITING: Final = 12
 """Number of different credentials that wait for a verification."""
 MAX_WAITING_REQUESTS: Final = 24
-"""Number of waiting requests from which on a request with unknown credentials is refused."""
+"""Number of requests with unknown credentials that wait for a verification."""
 WAIT_SECONDS: Final = 2.0
 """Seconds after which a request that waits for a verification is refused."""
 
@@ -34,6 +34,8 @@ class VerificationTurns:
         self._changed = Condition()
         self._running: set[bytes] = set()
         self._waiting: Counter[bytes] = Counter()
+        self._unknown = 0
+        """Number of waiting requests with unknown credentials."""
 
     @contextmanager
     def turn(self, name: bytes, settled: Callable[[], bool], *, known: bool = False) -> Iterator[None]:
@@ -65,14 +67,16 @@ class VerificationTurns:
     def _wait(self, name: bytes, settled: Callable[[], bool], *, known: bool) -> bool:
         """Wait until there is a free turn, or none is needed. Return true if there is one."""
         is_new = name not in self._running and name not in self._waiting
-        is_one_too_many = not known and self._waiting.total() >= MAX_WAITING_REQUESTS
+        is_one_too_many = not known and self._unknown >= MAX_WAITING_REQUESTS
         if is_one_too_many or (is_new and len(self._waiting) >= MAX_WAITING):
             raise _too_many()
         self._waiting[name] += 1
+        self._unknown += not known
         try:
             if not self._changed.wait_for(lambda: self._is_free(name) or settled(), WAIT_SECONDS):
                 raise _too_many()
         finally:
+            self._unknown -= not known
             self._waiting[name] -= 1
             if not self._waiting[name]:
                 del self._waiting[name]

@@ -134,6 +134,28 @@ def test_only_some_requests_with_the_same_unknown_credentials_wait() -> None:
         assert all(each.result() for each in found)
 
 
+def test_requests_with_known_credentials_leave_those_with_unknown_ones_their_places() -> None:
+    turns, waits, ended = VerificationTurns(), threading.Semaphore(0), threading.Event()
+
+    def settled() -> bool:
+        waits.release()
+        return ended.is_set()
+
+    def wait() -> bool:
+        with turns.turn(b"a", settled, known=True):
+            return True
+
+    with ThreadPoolExecutor(MAX_WAITING_REQUESTS) as threads:
+        with turns.turn(b"a", settled):
+            found = [threads.submit(wait) for _ in range(MAX_WAITING_REQUESTS)]
+            for _ in found:
+                waits.acquire()
+            with turns.turn(b"a", lambda: True):
+                pass
+            ended.set()
+        assert all(each.result() for each in found)
+
+
 def test_who_waits_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verification_turns, "WAIT_SECONDS", 0.1)
     verifier = Verifier(1.0)
