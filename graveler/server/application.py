@@ -11,7 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 from starlette.applications import Starlette
@@ -21,7 +21,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from graveler.server.api.call import Call, Query
+from graveler.server.api.call import Call, ContentAnswer, Query
 from graveler.server.api.dispatch import ApiDispatch
 from graveler.server.api.errors import error_response, refusal
 from graveler.server.api.openapi import openapi_document
@@ -40,6 +40,7 @@ from graveler.server.worker_threads import WORKER_THREADS, run_in, run_in_thread
 from graveler_core.errors import GravelerError, InvalidInput
 from graveler_core.telemetry.events import tell
 
+T = TypeVar("T")
 API: Final = "/api/v1"
 """Path of the API."""
 MAX_JSON_BYTES: Final = 4 << 20
@@ -120,29 +121,30 @@ async def _serve(parts: ServerParts, route: ApiRoute, request: Request) -> Respo
         body=body,
         **({} if upload is None else {"upload": upload.content}),
     )
-    if route.copies:
-        return await _copied(parts.limits, route, call, scope)
     threads = WORKER_THREADS if upload is None or not upload.waits else parts.limits.upload_threads
-    return await run_in(threads, _run, route, call, parts.limits)
+    answer = await run_in(threads, _answered, partial(_run, route, call, parts.limits))
+    return answer if isinstance(answer, Response) else await _copied(parts.limits, answer)
 
 
-async def _copied(limits: RequestLimits, route: ApiRoute, call: Call, scope: Scope) -> Response:
-    """Run an operation that copies content, or wait for the one that it repeats."""
-    conditions = [call.headers.get(name) for name in ("if-match", "if-none-match")]
-    body = call.body.model_dump_json()
-    repeated = (call.user, route.name, scope["path"], scope["query_string"], *conditions, body)
+async def _copied(limits: RequestLimits, copy: ContentAnswer) -> Response:
+    """Run the rest of an operation, which copies content, or wait for the copy that it repeats."""
     try:
-        running = limits.copy_threads.run(partial(_run, route, call, limits), repeated)
+        running = limits.copy_threads.run(partial(_answered, copy.run), copy.repeated)
     except GravelerError as error:  # too many copies
         return error_response(error)
     await ended_within(running, None)
     return running.result()
 
 
-def _run(route: ApiRoute, call: Call, limits: RequestLimits) -> Response:
+def _run(route: ApiRoute, call: Call, limits: RequestLimits) -> Response | ContentAnswer:
+    with limits.uploading() if route.streams else nullcontext():
+        return route.run(call)
+
+
+def _answered(run: Callable[[], T]) -> T | Response:
+    """Run an operation or the rest of it. Return its answer, which may be that to an error."""
     try:
-        with limits.uploading() if route.streams else nullcontext():
-            return route.run(call)
+        return run()
     except GravelerError as error:
         return error_response(error)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -82,6 +82,15 @@ class Query:
                 f"query parameter 'amount': {given!r} must be a number from -1 to {records.MAX_PER_PAGE}"
             )
         return number if number > 0 else DEFAULT_AMOUNT
+
+
+@dataclass(frozen=True, slots=True)
+class ContentAnswer:
+    """Rest of an operation, which copies content and returns the answer. It runs in the threads for copies."""
+
+    run: Callable[[], HttpResponse]
+    repeated: Hashable = None
+    """Value that repetitions of the request have in common: see `CopyThreads.run`."""
 
 
 @dataclass(frozen=True, slots=True)

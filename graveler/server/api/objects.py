@@ -11,7 +11,7 @@ from typing import Final
 from starlette.responses import RedirectResponse
 from starlette.responses import Response as HttpResponse
 
-from graveler.server.api.call import Call, answer, no_content
+from graveler.server.api.call import Call, ContentAnswer, answer, no_content
 from graveler.server.api.conditions import refused_condition
 from graveler.server.api.errors import PATH_EXISTS, message_of, refusal, status_of
 from graveler.server.api.object_records import (
@@ -145,7 +145,7 @@ def delete_objects(call: Call) -> HttpResponse:
     return answer(200, ObjectErrors(errors=failed))
 
 
-def copy_object(call: Call) -> HttpResponse:
+def copy_object(call: Call) -> HttpResponse | ContentAnswer:
     """Stage an entry of the same content at another path. Content is copied only if it must be."""
     wanted: ObjectCopy = call.body
     if wanted.shallow:
@@ -157,8 +157,12 @@ def copy_object(call: Call) -> HttpResponse:
     def own() -> Entry:
         return with_own_content(branch, path, found, source.open(wanted.src_path))
 
-    made = stage_copy(partial(branch.stage, path), found, own)
-    return answer(201, object_record(repo, made))
+    def staged() -> HttpResponse:
+        return answer(201, object_record(repo, stage_copy(partial(branch.stage, path), found, own)))
+
+    if found.address_type is AddressType.FULL:  # the user may not be allowed to name it
+        return ContentAnswer(staged)
+    return staged()
 
 
 def get_storage_class(call: Call) -> HttpResponse:

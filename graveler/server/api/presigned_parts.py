@@ -10,10 +10,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from starlette.responses import Response as HttpResponse
 
-from graveler.server.api.call import Call, answer, no_content
+from graveler.server.api.call import Call, ContentAnswer, answer, no_content
 from graveler.server.api.conditions import refused_condition
 from graveler.server.api.errors import PATH_EXISTS, refusal
 from graveler.server.api.object_records import PartCopy, PartsAssembly, PartsUpload, PartUrl, StagedLocation
@@ -51,8 +52,15 @@ def presign_upload_part(call: Call) -> HttpResponse:
     return answer(200, PartUrl(presigned_url=branch.presign_parts(path, id, [_number(call)], PRESIGNED_SECONDS)[0]))
 
 
-def copy_upload_part(call: Call) -> HttpResponse:
-    """Store the content of an entry, or a range of it, as a part."""
+def copy_upload_part(call: Call) -> ContentAnswer:
+    """Store the content of an entry, or a range of it, as a part.
+
+    Each request copies. The source may be a branch, whose content changes between two of them.
+    """
+    return ContentAnswer(partial(_copy_part, call))
+
+
+def _copy_part(call: Call) -> HttpResponse:
     wanted: PartCopy = call.body
     branch, path, id = _upload(call, wanted)
     source = wanted.copy_source
@@ -75,11 +83,18 @@ def copy_upload_part(call: Call) -> HttpResponse:
     return HttpResponse(status_code=204, headers={"etag": f'"{md5.hexdigest()}"'})
 
 
-def complete_presigned_upload(call: Call) -> HttpResponse:
+def complete_presigned_upload(call: Call) -> ContentAnswer:
     """Make one object of the parts that the body names, and stage an entry for it.
 
     A client that has not got the answer repeats the request. It then gets the same answer.
     """
+    upload = (call.repository, call.branch, call.query.required("path"), call.path["upload"])
+    conditions = [call.headers.get(name) for name in ("if-match", "if-none-match")]
+    repeated = ("complete_presigned_upload", call.user, *upload, *conditions, call.body.model_dump_json())
+    return ContentAnswer(partial(_complete, call), repeated)
+
+
+def _complete(call: Call) -> HttpResponse:
     wanted: PartsAssembly = call.body
     refused = refused_condition(call.headers, "an upload")
     if refused is not None:

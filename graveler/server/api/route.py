@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 from starlette.responses import Response as HttpResponse
 
-from graveler.server.api.call import Call
+from graveler.server.api.call import Call, ContentAnswer
 
 PAGED = "prefix after amount"
 """Query parameters of a listing."""
@@ -20,7 +20,7 @@ class ApiRoute:
 
     method: str
     path: str
-    run: Callable[[Call], HttpResponse]
+    run: Callable[[Call], HttpResponse | ContentAnswer]
     body: type[BaseModel] | None = None
     """Type of the JSON body, if there is one."""
     result: type[BaseModel] | None = None
@@ -32,8 +32,6 @@ class ApiRoute:
     body_required: bool = True
     streams: bool = False
     """The operation reads the body as a stream."""
-    copies: bool = False
-    """The operation copies content, which can take minutes."""
     public: bool = False
     """The operation needs no credentials."""
 

@@ -156,10 +156,10 @@ _OBJECTS: Final = (
 )
 _PRESIGNED_UPLOADS: Final = (
     ApiRoute("POST", _PARTS, parts.create_presigned_upload, None, o.PartsUpload, 201, query="path* parts"),
-    ApiRoute("PUT", _UPLOAD, parts.complete_presigned_upload, o.PartsAssembly, o.ApiObject, query="path*", copies=True),
+    ApiRoute("PUT", _UPLOAD, parts.complete_presigned_upload, o.PartsAssembly, o.ApiObject, query="path*"),
     ApiRoute("DELETE", _UPLOAD, parts.abort_presigned_upload, o.StagedLocation, success=204, query="path*"),
     ApiRoute("PUT", _PART, parts.presign_upload_part, o.StagedLocation, o.PartUrl, query="path*"),
-    ApiRoute("PUT", _PART + "/copy", parts.copy_upload_part, o.PartCopy, success=204, query="path*", copies=True),
+    ApiRoute("PUT", _PART + "/copy", parts.copy_upload_part, o.PartCopy, success=204, query="path*"),
 )
 _COMMITS: Final = (
     ApiRoute("POST", _BRANCH + "/commits", commits.commit, r.CommitCreation, r.ApiCommit, 201),

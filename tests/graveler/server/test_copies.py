@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from hashlib import md5
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -72,6 +74,31 @@ def test_a_user_with_permission_to_import_shares_the_content(place: Place, main:
 def test_a_user_without_permission_to_write_copies_nothing(place: Place, main: Branch) -> None:
     assert copied(place, main, user_who_may(place, *READS))[0] == 401
     assert [entry.path for entry in main.list()] == ["a"]
+
+
+def test_a_repeated_copy_of_a_part_has_the_content_that_its_source_has_then(
+    place: Place, main: Branch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, real, answers = main._record.id, Branch.upload_part, []
+    main.put("source", b"older")
+    id = main.begin_multipart("b")
+    source = {"repository": name, "ref": "main", "path": "source"}
+    body = {"physical_address": f"{place.server.root}/{name}/data/{id}", "copy_source": source}
+
+    def send() -> None:
+        path = f"/repositories/{name}/branches/main/staging/pmpu/{id}/parts/1/copy?path=b"
+        status, _, headers = Http(place, timeout=10).send("PUT", path, json.dumps(body).encode())
+        answers.append((status, headers.get("etag")))
+
+    def upload_part(*arguments: Any, **options: Any) -> Any:
+        monkeypatch.setattr(Branch, "upload_part", real)
+        main.put("source", b"newer")
+        send()
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(Branch, "upload_part", upload_part)
+    send()
+    assert answers == [(204, f'"{md5(content).hexdigest()}"') for content in (b"newer", b"older")]
 
 
 @pytest.mark.parametrize(

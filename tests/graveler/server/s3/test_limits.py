@@ -14,6 +14,7 @@ from graveler.server.s3.refusals import S3Refusal
 from graveler.server.s3.request import S3Request
 from graveler.server.s3.upload_body import MAX_UPLOAD_BYTES, UploadBody
 from graveler.server.s3.xml import parse
+from graveler_core.model.entry import AddressType, Entry
 from tests.graveler.server.conftest import Place
 from tests.graveler.server.plain_http import Http
 from tests.graveler.server.running import running_server
@@ -85,6 +86,20 @@ def test_copies_beyond_the_limit_are_told_to_slow_down(
         status, said, headers = http.send("PUT", f"{path}?path=a", sent, {"Content-Type": "application/json"})
         assert (status, headers["retry-after"]) == (503, "1")
         assert "already; try again" in json.loads(said)["message"]
+
+
+def test_only_copies_of_content_count_among_the_copies(limited: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, http = limited.repository(), Http(limited)
+    main = limited.server.graveler.repository(name).branch("main")
+    main.put("own", b"x" * 100_000)
+    main.stage(
+        "imported", Entry(address=f"{limited.server.root}/x", address_type=AddressType.FULL, size=1, checksum="x")
+    )
+    monkeypatch.setattr(LIMITS.copy_threads, "_most", 0)
+    for path, status in (("own", 201), ("imported", 503)):
+        body = json.dumps({"src_path": path}).encode()
+        address = f"/repositories/{name}/branches/main/objects/copy?dest_path=copy"
+        assert http.send("POST", address, body, {"Content-Type": "application/json"})[0] == status
 
 
 def test_a_body_that_is_too_large_is_refused_before_it_is_sent() -> None:
