@@ -96,8 +96,8 @@ async def _serve(parts: ServerParts, route: ApiRoute, request: Request) -> Respo
     try:
         query = _query(scope)
         user = users.remembered(request, public=route.public)
-        if user is None:
-            user = await users.looked_up(request, public=route.public)
+        if user is None and not route.public:
+            user = await users.looked_up(request)
         facts.user = "" if user is None else user.user
         if not route.public:
             parts.limits.admit(facts.user)

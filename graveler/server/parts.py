@@ -54,8 +54,8 @@ class ServerUsers:
             return self.everyone
         return self.authentication.remembered(*_shown(request))
 
-    async def looked_up(self, request: Request, *, public: bool) -> SignedIn | None:
-        """Return the user of a request, as `of` does, without a wait in the event loop.
+    async def looked_up(self, request: Request) -> SignedIn | None:
+        """Return the user of a request for an operation that needs credentials, without a wait in the event loop.
 
         Requests with the same credentials share one look-up and its thread, so any number of them may wait.
 
@@ -65,7 +65,7 @@ class ServerUsers:
         shown = _shown(request)
         found = self._found.get(shown)
         if found is None:
-            found = self._found[shown] = run_in_thread(self.of, request, public=public)
+            found = self._found[shown] = run_in_thread(self.of, request, public=False)
             found.add_done_callback(lambda _: self._found.pop(shown))
         await wait({found})  # a cancellation of this request must not cancel what others wait for
         return found.result()

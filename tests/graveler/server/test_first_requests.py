@@ -78,3 +78,17 @@ def test_a_client_that_leaves_takes_the_result_from_nobody(monkeypatch: pytest.M
     burst = Burst(monkeypatch)
     assert asyncio.run(burst.send("right", cancelled=1)) == {200: MANY - 1}
     assert burst.verified == ["ada"]
+
+
+def test_a_request_that_needs_no_credentials_makes_no_other_one_pass() -> None:
+    """Both show the same: nothing."""
+
+    async def sent() -> list[httpx.Response]:
+        users = ServerUsers(Authentication(pytest.fail, pytest.fail), None, lambda: None, None)
+        parts = ServerParts(users, ApiSettings(""), TaskRunner(), RequestLimits(0, 1), SharedParts())
+        transport = httpx.ASGITransport(create_application(parts))
+        async with httpx.AsyncClient(transport=transport, base_url="http://a") as client:
+            return await asyncio.gather(*map(client.get, ["/api/v1/setup_lakefs", "/api/v1/user"]))
+
+    public, other = asyncio.run(sent())
+    assert (public.status_code, other.status_code) == (200, 401)
