@@ -14,7 +14,7 @@ from graveler_core.iam.principal import Principal
 from graveler_core.kv.store import Predicate
 from graveler_core.model.permission import Action, Request
 from graveler_core.records.access import Held
-from graveler_core.records.timed_register import TimedRegister
+from graveler_core.records.timed_register import Hold, TimedRegister
 from tests.proofs.simulation.permitting import THEME
 from tests.proofs.simulation.run import main, simulate
 
@@ -23,8 +23,8 @@ PATIENCE = 100
 """Histories from a recorded seed on, within which a planted bug must show."""
 
 
-def take_nothing(self: Any, holder: Any) -> Held[Any]:
-    return Held(holder, Predicate(None))
+def take_nothing(self: Any, holder: Any) -> Hold[Any]:
+    return Hold(Held(holder, Predicate(None)), 0)
 
 
 def read_once(kv: Any, user: Any, credential: Any = None) -> Any:

@@ -35,7 +35,7 @@ def collection_reads_names_once() -> Iterator[None]:
     def verify(work: Any, current: Any, listed: Any) -> None:
         deleting = work.record.verify(listed.objects, None)
         if deleting is not None:
-            work._delete(deleting)
+            work._delete(deleting, current.since)
 
     with instead((_Collection, "_verify", verify)):
         yield
