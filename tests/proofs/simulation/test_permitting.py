@@ -46,7 +46,7 @@ REQUIRE, RULES = Principal.require, Principal._rules
 PLANTED: dict[str, tuple[int, Callable[[], AbstractContextManager[Any]]]] = {
     "changes do not wait for each other": (39, lambda: patch.object(TimedRegister, "take", take_nothing)),
     "a register is taken over without more": (
-        2020,
+        2472,
         lambda: patch.object(last_administrator, "_disable", lambda *_: None),
     ),
     "policies are read once": (972, lambda: patch("graveler_core.iam.principal.effective_policies", read_once)),
