@@ -41,7 +41,7 @@ def collection_reads_names_once() -> Iterator[None]:
         yield
 
 
-@mutant(seed=691, breaks="8", theme=collecting.RACES)
+@mutant(seed=1359, breaks="8", theme=collecting.RACES)
 def collection_waits_for_no_grace() -> Iterator[None]:
     """A collection verifies and deletes condemned objects immediately, without waiting for the grace period."""
     real = _Collection.finish
