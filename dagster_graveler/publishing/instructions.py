@@ -20,8 +20,7 @@ def what_to_do(group: TableGroup, place: BranchIdentity, run: dg.DagsterRun | No
         place: The branch.
         run: A run on the branch, for its partitions.
     """
-    label = partition_label(run) if run is not None else ""
-    of = f" for partition {label}" if label else ""
+    of = _for_partition(run)
     return (
         f"To repair it, materialize the tables named above with their checks{of}, and then {group.publish_asset}. New "
         f"runs over a part of the group find this branch; in other cases set the run tag {BRANCH_TAG}={place.branch}. "
@@ -38,8 +37,7 @@ def examine(group: TableGroup, place: BranchIdentity, run: dg.DagsterRun | None)
         place: The branch.
         run: A run on the branch, for its partitions.
     """
-    label = partition_label(run) if run is not None else ""
-    of = f" for partition {label}" if label else ""
+    of = _for_partition(run)
     return (
         "The sensor neither publishes nor deletes this branch. To publish it, materialize "
         f"{group.publish_asset}{of} with the run tag {BRANCH_TAG}={place.branch}. To look for damage: "
@@ -55,8 +53,7 @@ def run_again(group: TableGroup, place: BranchIdentity, run: dg.DagsterRun | Non
         place: The branch.
         run: A run on the branch, for its partitions.
     """
-    label = partition_label(run) if run is not None else ""
-    of = f" for partition {label}" if label else ""
+    of = _for_partition(run)
     return (
         f"To publish, run again: materialize all tables and {group.publish_asset}{of} in one run, which begins a new "
         f"branch. To discard this branch: graveler branch delete graveler://{place.repository}/{place.branch}"
@@ -75,3 +72,8 @@ def kept(place: BranchIdentity, reasons: Sequence[str], advice: str, one_of_seve
     because = "\n".join(f"- {reason}" for reason in reasons)
     of = f" of repository {place.repository!r}" if one_of_several else ""
     return f"kept: branch {place.branch!r}{of} is not published.\n{because}\n{advice}"
+
+
+def _for_partition(run: dg.DagsterRun | None) -> str:
+    label = partition_label(run) if run is not None else ""
+    return f" for partition {label}" if label else ""
