@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
+from graveler.server.entries import entry_at
 from graveler.server.kept_md5 import kept_etag
 from graveler_core.errors import Kind, NotFound, PermissionDenied
 from graveler_core.facade.branch import Branch
 from graveler_core.model.entry import Entry
-
-
-def entry_at(branch: Branch, path: str) -> Entry | None:
-    """Return the entry at a path, or `None`."""
-    try:
-        return branch.get(path)
-    except NotFound as e:
-        if e.kind is not Kind.PathNotFound:
-            raise
-        return None
 
 
 def completed_entry(branch: Branch, path: str, id: str, etag: str | None) -> Entry | None:

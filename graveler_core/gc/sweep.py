@@ -50,6 +50,7 @@ from graveler_core.committed.trees import address
 from graveler_core.errors import CorruptData, InvalidInput, Kind, PredicateFailed
 from graveler_core.gc.findings import Finding, Thing
 from graveler_core.gc.inspection import Inspection, begun
+from graveler_core.gc.own_namespace import require_own_namespace
 from graveler_core.gc.stock import Progress
 from graveler_core.gc.uploads import purge
 from graveler_core.model.entities import RepositoryRecord
@@ -60,7 +61,6 @@ from graveler_core.objects.sweep_register import SweepRegister
 from graveler_core.objects.uploads import Uploads
 from graveler_core.records import access
 from graveler_core.records import layout as keys
-from graveler_core.refs import repositories
 from graveler_core.staging import segment_layer
 from graveler_core.stores import Stores
 
@@ -244,9 +244,7 @@ def _deleted(work: _Sweep, batch: Sequence[ObjectId]) -> list[ObjectId]:
     stores, repo = work.stores, work.repository
     blobs, deleted = stores.blobs.at(repo.storage_namespace), list[ObjectId]()
     with SweepRegister(stores.kv, repo, stores.clock, stores.ids).held() as hold:
-        if repositories.get(stores.kv, stores.clock, stores.ids, repo.id).uid != repo.uid:
-            repositories.usable(repo.id, None)
-        owner_files.require_owner(blobs, repo)
+        require_own_namespace(stores, repo)
         ages = list(stores.executor.map(partial(_age, work), batch))
         old = [id for id, age in zip(batch, ages, strict=True) if age is _Age.OLD]
         for some in batches(old, min(_DELETED_AT_ONCE, blobs.deletes_at_once)):

@@ -11,11 +11,10 @@ from graveler.server.api.call import Call, answer, no_content, plain
 from graveler.server.api.commits import commit_record
 from graveler.server.api.errors import refusal
 from graveler.server.api.records import ApiRef, BranchCreation, CherryPickCreation, ResetCreation, RevertCreation
-from graveler_core.errors import InvalidInput, Kind, NotFound, PredicateFailed, SlowDown
+from graveler.server.entries import entry_at
+from graveler_core.errors import InvalidInput, Kind, PredicateFailed, SlowDown
 from graveler_core.facade.branch import Branch
-from graveler_core.facade.readable_ref import ReadableRef
 from graveler_core.facade.repository import Repository
-from graveler_core.model.entry import Entry
 
 _RESET_ATTEMPTS: Final = 10
 """Number of times that the reset of a path is tried while other clients change the path."""
@@ -110,8 +109,8 @@ def _reset_path(repo: Repository, branch: Branch, path: str) -> None:
         SlowDown: The path changes again and again.
     """
     for _ in range(_RESET_ATTEMPTS):
-        current = _entry_at(branch, path)
-        committed = _entry_at(repo.at(f"{branch.name}@"), path)
+        current = entry_at(branch, path)
+        committed = entry_at(repo.at(f"{branch.name}@"), path)
         if (current and current.identity) == (committed and committed.identity):
             return
         with suppress(PredicateFailed):  # another client has changed the path
@@ -120,15 +119,6 @@ def _reset_path(repo: Repository, branch: Branch, path: str) -> None:
             else:
                 branch.stage_if(path, committed, current)
     raise SlowDown(f"path {path!r}: other clients change it at the same time; try again", kind=Kind.RetriesExhausted)
-
-
-def _entry_at(ref: ReadableRef, path: str) -> Entry | None:
-    try:
-        return ref.get(path)
-    except NotFound as error:
-        if error.kind is not Kind.PathNotFound:
-            raise
-        return None
 
 
 def _lacks_parent(repo: Repository, wanted: RevertCreation | CherryPickCreation) -> bool:

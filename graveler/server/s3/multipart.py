@@ -12,7 +12,8 @@ from typing import Final
 
 from starlette.responses import Response
 
-from graveler.server.completed_uploads import completed_entry, entry_at
+from graveler.server.completed_uploads import completed_entry
+from graveler.server.entries import entry_at
 from graveler.server.kept_md5 import etag_of_parts, with_etag
 from graveler.server.s3.call import S3Call, empty_response, xml_response
 from graveler.server.s3.conditions import failed_read, is_conditional_write, precondition_failed, require_write

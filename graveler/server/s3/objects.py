@@ -11,10 +11,10 @@ from urllib.parse import unquote_to_bytes
 
 from starlette.responses import Response
 
-from graveler.server.completed_uploads import entry_at
 from graveler.server.content_copies import stage_copy, with_own_content
 from graveler.server.content_response import UnsatisfiableRange, body_response, content_range
 from graveler.server.entity_tags import range_of
+from graveler.server.entries import entry_at
 from graveler.server.kept_md5 import metadata_with_etag
 from graveler.server.s3.call import S3Call, empty_response, repository_of
 from graveler.server.s3.conditions import (
