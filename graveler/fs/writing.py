@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -63,18 +63,19 @@ class Writes(RefFileSystem):
             copied: List to which source and target are added.
             markers: Copy the entry that marks a directory.
         """
-        source, target = parse(path1), self.file_path(parse(path2))
+        source, target = parse(path1), parse(path2)
         with as_os_errors():
             if not source.path or self.isdir(path1):
                 if not markers or not self._is_marked(source):
                     return
-                source, target = source.marker, target.marker
-            if source.repository != target.repository:
+                source, target = source.marker, self.file_path(target).marker
+            entry = self._entry(source)
+            if source.repository == self.file_path(target).repository:
+                self._stage(target, entry)
+            else:
                 marker = source.path.endswith("/")
                 with io.BytesIO(self.snapshot(source).read(source.path)) if marker else self.open(path1, "rb") as file:
-                    self.new_file(target, None)(file)
-            else:
-                self._stage(target, self._entry(source))
+                    self.new_file(target, entry.content_type, metadata=entry.metadata)(file)
         if copied is not None:
             copied.append((source, target))
 
@@ -158,13 +159,19 @@ class Writes(RefFileSystem):
         """Do nothing: a directory exists as long as there are files below it."""
 
     def new_file(
-        self, path: str | FsPath, content_type: str | None, *, create: bool = False
+        self,
+        path: str | FsPath,
+        content_type: str | None,
+        *,
+        metadata: Mapping[str, str] | None = None,
+        create: bool = False,
     ) -> Callable[[BinaryIO], None]:
         """Return a function that uploads a file to a path. The branch is opened at once, so that its errors come first.
 
         Args:
             path: The path.
             content_type: Media type of the content.
+            metadata: Metadata of the entry.
             create: Refuse a path that exists: now, and again when the file is staged. The commit of a transaction
                 refuses paths that others have changed.
         """
@@ -179,9 +186,10 @@ class Writes(RefFileSystem):
         def upload(file: BinaryIO) -> None:
             with as_os_errors():
                 if transaction is None:
-                    branch.put(at.path, file, content_type=content_type, if_absent=create)
+                    branch.put(at.path, file, content_type=content_type, metadata=metadata, if_absent=create)
                 else:
-                    transaction.change(at, branch.upload(at.path, file, content_type=content_type))
+                    entry = branch.upload(at.path, file, content_type=content_type, metadata=metadata)
+                    transaction.change(at, entry)
 
         return upload
 

@@ -117,7 +117,7 @@ def _ignored(root: Path, *, lenient: bool) -> Callable[[str], bool]:
     with requires("cli"):
         from pathspec import GitIgnoreSpec
     try:
-        return GitIgnoreSpec.from_lines(file.read_text(encoding="utf-8-sig").splitlines()).match_file
+        return GitIgnoreSpec.from_lines(file.read_text(encoding="utf-8-sig").split("\n")).match_file
     except (OSError, ValueError, re.error) as e:
         if lenient:
             return lambda path: False

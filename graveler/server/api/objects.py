@@ -52,7 +52,7 @@ def list_objects(call: Call) -> HttpResponse:
 
         def record(item: Entry | CommonPrefix) -> dict[str, object]:
             shown = object_fields(root, item, with_metadata=with_metadata)
-            return {**shown, **_presigned(ref, item.path)} if presign and isinstance(item, Entry) else shown
+            return {**shown, **_presigned(ref, item)} if presign and isinstance(item, Entry) else shown
 
         found = ref.list(query.text("prefix"), query.text("after"), query.text("delimiter"), call.rows)
         return call.page(found, record, lambda item: item.path)
@@ -68,16 +68,19 @@ def stat_object(call: Call) -> HttpResponse:
     def stat(repo: Repository, ref: ReadableRef) -> HttpResponse:
         found = ref.get(path)
         shown = object_record(repo, found, with_metadata=with_metadata)
-        signed = _presigned(ref, path) if presign else {}
+        signed = _presigned(ref, found) if presign else {}
         return answer(200, shown.model_copy(update={"metadata": shown_metadata(found), **signed}))
 
     return call.read(stat)
 
 
 def get_object(call: Call) -> HttpResponse:
-    """Answer with the content of an entry, or a range of it; with `presign`, with the address of a signed URL."""
+    """Answer with the content of an entry, or a range of it; with `presign`, with the address of a signed URL.
+
+    Content that is stored in the entry itself has no URL, and is sent.
+    """
     path = call.query.required("path")
-    if call.query.flag("presign"):
+    if call.query.flag("presign") and not _is_inline(call.read(lambda _, ref: ref.get(path))):
         return RedirectResponse(call.read(lambda _, ref: ref.presign(path, PRESIGNED_SECONDS)), 302)
     return content_response(call.read(lambda _, ref: ref.open(path)), call.headers)
 
@@ -204,10 +207,22 @@ def object_fields(root: str, item: Entry | CommonPrefix, *, with_metadata: bool)
     return fields
 
 
-def _presigned(ref: ReadableRef, path: str) -> dict[str, object]:
-    """Return the fields of an object with a signed URL instead of the address."""
+def _presigned(ref: ReadableRef, entry: Entry) -> dict[str, object]:
+    """Return the fields of an object with a signed URL instead of the address.
+
+    There are none if the content is stored in the entry itself or was erased, or the entry was removed meanwhile.
+    """
+    if _is_inline(entry):
+        return {}
     end = int(time()) + PRESIGNED_SECONDS
-    return {"physical_address": ref.presign(path, PRESIGNED_SECONDS), "physical_address_expiry": end}
+    try:
+        return {"physical_address": ref.presign(entry.path, PRESIGNED_SECONDS), "physical_address_expiry": end}
+    except NotFound:
+        return {}
+
+
+def _is_inline(entry: Entry) -> bool:
+    return entry.address_type is AddressType.INLINE
 
 
 def content_type_of(entry: Entry) -> str:

@@ -215,9 +215,19 @@ def test_copies_within_a_repository_refer_to_the_same_object(fs: GravelerFileSys
 
 def test_copies_between_repositories_copy_the_content(local: Place, fs: GravelerFileSystem, repo: Repository) -> None:
     other = local.repository()
-    fs.cp(f"{repo.id}/v1/a", f"{other.id}/main/a")
+    repo.branch("main").put("b", b"b", content_type="text/csv", metadata={"owner": "ann"})
+    for name in ("a", "b"):
+        fs.cp(f"{repo.id}/main/{name}", f"{other.id}/main/{name}")
     assert other.branch("main").read("a") == b"a"
     assert other.branch("main").uri("a") != repo.branch("main").uri("a")
+    copied = other.branch("main").get("b")
+    assert (copied.content_type, copied.metadata) == ("text/csv", {"owner": "ann"})
+
+
+def test_the_files_of_a_directory_are_copied_to_the_top_of_a_branch(fs: GravelerFileSystem, repo: Repository) -> None:
+    repo.create_branch("other", "main")
+    fs.cp(f"{repo.id}/main/t/", f"{repo.id}/other/", recursive=True)
+    assert {"1", "2", "u/3"} <= {item.path for item in repo.branch("other").list()}
 
 
 def test_a_directory_is_removed_by_one_step(fs: GravelerFileSystem, repo: Repository) -> None:

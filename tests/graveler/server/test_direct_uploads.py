@@ -12,6 +12,7 @@ from lakefs.client import Client
 from lakefs_sdk import models as m
 from lakefs_sdk.exceptions import ApiException
 
+from graveler_core.model.entry import AddressType, Entry
 from tests.graveler.server.conftest import Place
 from tests.graveler.server.plain_http import Http
 
@@ -43,6 +44,25 @@ def test_content_goes_past_the_server(place: Place, client: Client) -> None:
         assert response.read() == b"content"
     with pytest.raises(lakefs.exceptions.ObjectExistsException):
         main.object("raw/a").upload(b"other", mode="xb", pre_sign=True)
+
+
+@pytest.mark.parametrize("place", ["postgresql"], indirect=True)
+def test_content_without_an_object_is_sent_by_the_server(place: Place, client: Client) -> None:
+    name = place.repository()
+    repo = place.server.graveler.repository(name)
+    main = repo.branch("main")
+    main.stage("inline", Entry(data=b"text", address_type=AddressType.INLINE))
+    for path in ("erased", "kept"):
+        main.put(path, path.encode())
+    commit = main.commit("Add three").id
+    repo.erase(["erased"], why="wish of a customer")
+    api = lakefs_sdk.ObjectsApi(client.sdk_client._api)
+    addresses = {each.path: each.physical_address for each in api.list_objects(name, commit, presign=True).results}
+    assert addresses["inline"] == ""
+    assert addresses["erased"].startswith("s3://")
+    assert addresses["kept"].startswith("http")
+    assert api.stat_object(name, commit, "inline", presign=True).physical_address_expiry is None
+    assert api.get_object(name, commit, "inline", presign=True) == b"text"
 
 
 @pytest.mark.parametrize("place", ["sqlite"], indirect=True)

@@ -52,6 +52,13 @@ def test_an_ignore_file_may_begin_with_a_byte_order_mark(lake: Graveler, work: P
     assert [each.path for each in status(lake, work).changes] == [".gravelerignore"]
 
 
+def test_only_line_feeds_separate_the_patterns_of_an_ignore_file(lake: Graveler, work: Path) -> None:
+    (work / ".gravelerignore").write_bytes("draft\u2028*.tmp\r\nlast.log".encode())
+    for name in ("new.tmp", "last.log"):
+        (work / name).write_text("x")
+    assert [each.path for each in status(lake, work).changes] == [".gravelerignore", "new.tmp"]
+
+
 def test_an_ignored_directory_is_not_read(lake: Graveler, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests may run as root, who can read every directory."""
     real = Path.is_file
