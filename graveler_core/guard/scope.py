@@ -21,10 +21,8 @@ from graveler_core.model.permission import (
     repository_resource,
     tag_resource,
 )
-from graveler_core.records import access
-from graveler_core.records import layout as keys
 from graveler_core.refs import repositories
-from graveler_core.refs.expression import names_tree, parse
+from graveler_core.refs.expression import find_named, names_tree, parse
 from graveler_core.stores import Stores
 
 
@@ -101,9 +99,8 @@ def ref_scope(stores: Stores, repository: RepositoryId, ref: str) -> Scope:
     """
     expression = parse(ref)
     held = None if expression.steps else repositories.find(stores.kv, repository)
-    if held is None or access.read(stores.kv, keys.branch(held.value, BranchId(expression.name))) is None:
-        return Scope(repository, ref)
-    return Scope(repository, ref, expression.name)
+    named = None if held is None else find_named(stores.kv, held.value, expression.name)
+    return Scope(repository, ref, (named and named.branch) or "")
 
 
 def pinned_scope(stores: Stores, repository: RepositoryId, ref: str) -> PinnedRef:

@@ -88,6 +88,11 @@ def is_ref_name(name: str) -> bool:
     return bool(_REF.fullmatch(name)) and ".." not in name and name != "int"
 
 
+def is_commit_id(text: str) -> bool:
+    """Return true if a text has the form of a complete commit id."""
+    return bool(_CONTENT_HASH.fullmatch(text))
+
+
 def user_id(name: str) -> UserId:
     """Check the name of a user. It has no wildcard, `/` or `$`, so it needs no escaping in keys and policies."""
     return UserId(_entity_name("user", name))

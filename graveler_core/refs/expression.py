@@ -5,8 +5,9 @@
     @    the committed head of a branch, without staged changes
     $    a branch with staged changes
 
-A name is looked up as a branch, then as a tag, then as a full commit id, then as a unique prefix of a commit id. `@`
-and `$` end an expression.
+A name is looked up as a full commit id, then as a branch, then as a tag, then as a unique prefix of a commit id. A full
+id comes first so that no branch or tag can take the place of a commit that a program or a check has pinned. `@` and `$`
+end an expression.
 """
 
 from __future__ import annotations
@@ -15,15 +16,17 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
+from typing import Any
 
 from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.kv.store import Store
 from graveler_core.model.counting import counted
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import BranchId, CommitId, TagId
-from graveler_core.model.names import is_ref_name, proposed_ref
+from graveler_core.model.names import is_commit_id, is_ref_name, proposed_ref
 from graveler_core.records import access
 from graveler_core.records import layout as keys
+from graveler_core.records.location import Location
 
 MIN_COMMIT_PREFIX = 4
 _EXPRESSION = re.compile(r"(?P<name>[A-Za-z0-9_][A-Za-z0-9_.-]*)(?P<steps>(?:[~^][0-9]{0,9})*)(?P<view>[$@]?)")
@@ -100,7 +103,7 @@ def resolve(kv: Store, parents: ReadParents, repo: RepositoryRecord, text: str) 
         NotFound: No branch, tag or commit has the name (`RefNotFound`), or the ancestor does not exist.
     """
     expression = parse(text)
-    start = _name(kv, repo, expression)
+    start = find_named(kv, repo, expression.name) or Resolved(_commit_by_prefix(kv, repo, expression))
     if expression.view and start.branch is None:
         raise InvalidInput(
             f"ref {text!r}: {expression.view} must follow a branch name, and {expression.name!r} is not a branch",
@@ -126,17 +129,22 @@ def names_tree(ref: str) -> InvalidInput:
     )
 
 
-def _name(kv: Store, repo: RepositoryRecord, expression: Expression) -> Resolved:
-    name = expression.name
-    branch, tag = access.read_many(kv, [keys.branch(repo, BranchId(name)), keys.tag(repo, TagId(name))])
+def find_named(kv: Store, repo: RepositoryRecord, name: str) -> Resolved | None:
+    """Return what has exactly this name: the commit with this id, else the branch, else the tag, else `None`."""
+    wanted: list[Location[Any]] = [keys.branch(repo, BranchId(name)), keys.tag(repo, TagId(name))]
+    if is_commit_id(name):
+        wanted.append(keys.commit(repo, CommitId(name)))
+    branch, tag, *commits = access.read_many(kv, wanted)
+    if any(commits):
+        return Resolved(CommitId(name))
     if branch is not None:
         return Resolved(branch.value.commit_id, BranchId(name))
     if tag is not None:
         return Resolved(tag.value.commit_id, tree=bool(tag.value.tree))
-    return Resolved(_commit(kv, repo, expression))
+    return None
 
 
-def _commit(kv: Store, repo: RepositoryRecord, expression: Expression) -> CommitId:
+def _commit_by_prefix(kv: Store, repo: RepositoryRecord, expression: Expression) -> CommitId:
     name = expression.name
     found: list[str] = []
     if _COMMIT.fullmatch(name) and len(name) >= MIN_COMMIT_PREFIX:

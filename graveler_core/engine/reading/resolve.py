@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
-
 from graveler_core.engine.reading.expired import expired_error, expiries
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import CommitId
+from graveler_core.model.names import is_commit_id
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.refs import expression
 from graveler_core.refs.expression import Resolved
 from graveler_core.stores import Stores
-
-_ID = re.compile(r"[0-9a-f]{64}")
 
 
 def resolve(stores: Stores, repo: RepositoryRecord, ref: str) -> Resolved:
@@ -53,7 +50,7 @@ def _without_staged(stores: Stores, repo: RepositoryRecord, ref: str) -> Resolve
 
 def _removed(stores: Stores, repo: RepositoryRecord, name: str) -> NotFound | None:
     """Return the error for the id of a removed commit, or `None` for any other name."""
-    if not _ID.fullmatch(name):
+    if not is_commit_id(name):
         return None
     expiry = expiries(stores, repo, [CommitId(name)]).get(CommitId(name))
     return expired_error(CommitId(name), expiry) if expiry is not None and expiry.removes and expiry.final else None

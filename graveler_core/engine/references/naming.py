@@ -21,9 +21,10 @@ from __future__ import annotations
 from graveler_core.engine.protocol import hooks
 from graveler_core.engine.protocol.hooks import HookedChange
 from graveler_core.engine.reading.expired import require_again
-from graveler_core.errors import Conflict, Kind, NotUnique
+from graveler_core.errors import Conflict, InvalidInput, Kind, NotUnique
 from graveler_core.model.entities import BranchRecord, RepositoryRecord, Tag
 from graveler_core.model.ids import BranchId, CommitId, RepositoryId, TagId
+from graveler_core.model.names import is_commit_id
 from graveler_core.model.references import uid_of
 from graveler_core.model.webhooks import HookEvent
 from graveler_core.objects.commits import StoredCommit
@@ -74,9 +75,21 @@ def require_expected(reference: BranchRecord | Tag, expected: CommitId | None) -
 def require_free(
     stores: Stores, repo: RepositoryRecord, *, branch: BranchId | None = None, tag: TagId | None = None
 ) -> None:
-    """Raise `NotUnique` if a branch or tag has the name."""
+    """Raise an error unless a new branch or tag can have the name.
+
+    Raises:
+        NotUnique: A branch (`BranchExists`) or a tag (`TagExists`) has the name.
+        InvalidInput: The name has the form of a commit id (`InvalidName`). As a ref it would mean that commit.
+    """
     # A convenience, not a guarantee: two creations at once may still give a branch and a tag one name, and then the
     # branch is what the name means.
+    name = branch or tag or ""
+    if is_commit_id(name):
+        raise InvalidInput(
+            f"name {name!r}: must not have the form of a commit id, 64 characters of 0-9 a-f",
+            kind=Kind.InvalidName,
+            name=name,
+        )
     if branch is not None and access.read(stores.kv, keys.branch(repo, branch)) is not None:
         raise name_taken(repo, Kind.BranchExists, "branch", branch)
     if tag is not None and access.read(stores.kv, keys.tag(repo, tag)) is not None:

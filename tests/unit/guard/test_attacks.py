@@ -20,10 +20,13 @@ from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.model.address import namespace
 from graveler_core.model.entry import AddressType, Entry
+from graveler_core.model.ids import TagId
 from graveler_core.model.key_intervals import KeyInterval
 from graveler_core.model.operations import Basis, Put, Remove, Unchanged
 from graveler_core.model.permission import Action, Request
 from graveler_core.model.scan import ScanPartition
+from graveler_core.records import access
+from graveler_core.records import layout as keys
 from tests.unit.engine.world import World, entry
 from tests.unit.guard.principals import Says, Told, branch, everything, guarded, repository, state
 
@@ -368,9 +371,9 @@ def test_keys_that_lie_scattered_are_each_asked_for(world: World) -> None:
 
 def test_keys_that_are_none_are_bad_input(world: World) -> None:
     made = branch(world, Told(Says(Action.WRITE_OBJECT, "arn:graveler:fs:::repository/repo/object/a")))
-    for keys in ([b"a", b"\xff\xfe"], [b"a", b""], [b"a", b"b\0"]):
+    for given in ([b"a", b"\xff\xfe"], [b"a", b""], [b"a", b"b\0"]):
         with pytest.raises(InvalidInput):
-            made.stage_many(pa.table({"key": pa.array(keys, pa.binary()), "data": [b"x"] * 2}))
+            made.stage_many(pa.table({"key": pa.array(given, pa.binary()), "data": [b"x"] * 2}))
 
 
 class Moving(Told):
@@ -434,6 +437,18 @@ def test_what_the_name_of_the_source_is_given_to_is_not_brought(
     repo = world.graveler().repository("repo")
     for ref in {"main", "main-y", "y"} & {each.id for each in (*repo.branches(), *repo.tags())}:
         assert "secret/y" not in [entry.path for entry in repo.at(ref).list("secret/")], ref
+
+
+def test_a_tag_with_the_id_of_the_checked_commit_does_not_take_its_place(world: World) -> None:
+    repo = world.graveler().repository("repo")
+    head = repo.commit("main").id
+    tag = access.read(world.kv, keys.tag(repo._record, TagId("v1")))  # names `dev`
+    assert tag is not None
+    access.write(world.kv, keys.tag(repo._record, TagId(head)), tag.value)
+    repository(world, narrow()).create_branch("main-evil", "main")
+    assert repo.commit("main-evil").id == head
+    with pytest.raises(InvalidInput, match="must not have the form of a commit id"):
+        repository(world, everything()).create_tag(repo.commit("dev").id, "main")
 
 
 OF_REFS: dict[str, Callable[[Repository], Iterable[object]]] = {

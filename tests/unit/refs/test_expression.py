@@ -70,7 +70,7 @@ def test_commit_ids_and_their_beginnings(repo: Repository) -> None:
 
 
 def test_a_name_is_a_branch_then_a_tag_then_a_commit(repo: Repository) -> None:
-    """Names that read like commit ids go first; a branch and a tag of one name can only come from a race."""
+    """Names that read like abbreviated ids go first; a branch and a tag of one name can only come from a race."""
     head, first = repo.commit("main").id, repo.commit("v1").id
     repo.create_branch(first[:8], "main")
     assert repo.commit(first[:8]).id == head
@@ -79,6 +79,23 @@ def test_a_name_is_a_branch_then_a_tag_then_a_commit(repo: Repository) -> None:
     assert repo.commit(first[:8]).id == head
     repo.delete_tag(first[:8])
     assert repo.commit(first[:8]).id == first
+
+
+def test_a_complete_commit_id_means_the_commit(world: World, repo: Repository) -> None:
+    """A restoration or a former version may have brought a tag or branch with such a name."""
+    head, first = repo.commit("main").id, repo.commit("v1").id
+    for create in (repo.create_branch, repo.create_tag):
+        with pytest.raises(InvalidInput, match="must not have the form of a commit id") as caught:
+            create(first, "main")
+        assert caught.value.kind is Kind.InvalidName
+    for where, like in ((keys.branch, "main"), (keys.tag, "v1")):
+        stored = access.read(world.kv, where(repo._record, like))
+        assert stored is not None
+        access.write(world.kv, where(repo._record, first), stored.value.model_copy(update={"commit_id": head}))
+    assert repo.commit(first).id == first
+    assert repo.commit(f"{first}~0").id == first
+    repo.delete_branch(first)
+    repo.delete_tag(first)
 
 
 def test_an_ambiguous_beginning(world: World, repo: Repository) -> None:
