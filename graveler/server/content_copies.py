@@ -17,26 +17,25 @@ from graveler_core.facade.content_file import ContentFile
 from graveler_core.model.entry import Entry
 
 
-def stage_copy(stage: Callable[[Entry], Entry], made: Entry, own: Callable[[], Entry]) -> Entry:
-    """Stage a copy. Copy its content only if the user may not name its address.
+def stage_shared(stage: Callable[[Entry], Entry], made: Entry) -> Entry | None:
+    """Stage a copy that shares the object of its source.
 
     Args:
         stage: Stages an entry at the path of the copy.
-        made: Entry of the copy, which shares the object of its source.
-        own: Copies the content, and returns the entry of the copy with an object of its own: see `with_own_content`.
+        made: Entry of the copy.
 
     Returns:
-        The staged entry.
+        The staged entry. `None` if the user may not name its address: the content must be copied (`with_own_content`).
 
     Raises:
-        GravelerError: As the functions raise.
+        GravelerError: As `stage` raises.
     """
     try:
         return stage(made)
     except PermissionDenied as error:
         if error.kind is not Kind.AccessDenied or made.address is None:
             raise
-        return stage(own())
+        return None
 
 
 def with_own_content(branch: Branch, path: str, made: Entry, content: ContentFile) -> Entry:

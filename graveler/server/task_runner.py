@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from threading import Lock, Thread
 from typing import Final
 
-from graveler_core.errors import GravelerError, PermissionDenied
+from graveler_core.errors import GravelerError, PermissionDenied, Unavailable
 from graveler_core.facade.repository import Repository
 from graveler_core.model.tasks import ImportTask, Task
 
@@ -54,6 +54,9 @@ class TaskRunner:
         Args:
             repository: Handle of the user who began the task.
             id: Id of the task.
+
+        Raises:
+            Unavailable: The machine starts no more threads. The task is not run.
         """
         task = _Waiting(repository, id)
         with self._lock:
@@ -64,7 +67,15 @@ class TaskRunner:
             if self._threads == MAX_TASKS:
                 return
             self._threads += 1
-        Thread(target=self._work, name="graveler-tasks", daemon=True).start()
+        try:
+            Thread(target=self._work, name="graveler-tasks", daemon=True).start()
+        except RuntimeError as e:
+            with self._lock:
+                self._threads -= 1
+                if not self._threads and task in self._waiting:  # no other thread will take it
+                    self._waiting.remove(task)
+                    self._here.discard(task.name)
+                    raise Unavailable(f"task {id!r}: cannot be run, because no thread can be started ({e})") from e
 
     @property
     def idle(self) -> bool:

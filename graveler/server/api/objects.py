@@ -22,7 +22,7 @@ from graveler.server.api.object_records import (
     PathList,
     StorageClass,
 )
-from graveler.server.content_copies import stage_copy, with_own_content
+from graveler.server.content_copies import stage_shared, with_own_content
 from graveler.server.content_response import content_response
 from graveler.server.header_values import header_text
 from graveler.server.kept_md5 import metadata_with_etag, shown_checksum, shown_metadata
@@ -155,17 +155,16 @@ def copy_object(call: Call) -> HttpResponse | ContentAnswer:
         return refusal(501, "shallow copies: leave it out; every copy within a repository shares its content")
     repo, path = call.graveler.repository(call.repository), call.query.required("dest_path")
     source, branch = repo.at(wanted.src_ref or call.branch), repo.branch(call.branch)
-    found = source.get(wanted.src_path)
+    content = source.open(wanted.src_path)
+    shared = stage_shared(partial(branch.stage, path), content.entry)
+    if shared is not None:
+        return answer(201, object_record(repo, shared))
 
-    def own() -> Entry:
-        return with_own_content(branch, path, found, source.open(wanted.src_path))
+    def copied() -> HttpResponse:
+        own = with_own_content(branch, path, content.entry, content)
+        return answer(201, object_record(repo, branch.stage(path, own)))
 
-    def staged() -> HttpResponse:
-        return answer(201, object_record(repo, stage_copy(partial(branch.stage, path), found, own)))
-
-    if found.address_type is AddressType.FULL:  # the user may not be allowed to name it
-        return ContentAnswer(staged)
-    return staged()
+    return ContentAnswer(copied)
 
 
 def get_storage_class(call: Call) -> HttpResponse:

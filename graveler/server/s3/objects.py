@@ -11,7 +11,7 @@ from urllib.parse import unquote_to_bytes
 
 from starlette.responses import Response
 
-from graveler.server.content_copies import stage_copy, with_own_content
+from graveler.server.content_copies import stage_shared, with_own_content
 from graveler.server.content_response import UnsatisfiableRange, body_response, content_range
 from graveler.server.entity_tags import range_of
 from graveler.server.entries import entry_at
@@ -41,7 +41,7 @@ from graveler.server.s3.xml import document
 from graveler_core.errors import InvalidInput, Kind, NotFound, PredicateFailed
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.content_file import ContentFile
-from graveler_core.model.entry import AddressType, Entry
+from graveler_core.model.entry import Entry
 
 PRESIGNED_SECONDS: Final = 900
 """Seconds for which a signed URL of the object store is valid."""
@@ -116,12 +116,11 @@ def copy_object(call: S3Call) -> Response | ContentCopy:
     shared = for_copy(content.entry, replaced, request.header("content-type") or DEFAULT_CONTENT_TYPE)
     made = replace(shared, identity=b"")
     put = partial(stage, branch, call.path, current=current, conditional=conditional)
-    own = partial(with_own_content, branch, call.path, shared, content)
-    if source_bucket(call) != call.bucket and made.data is None:
-        return ContentCopy(lambda: _copy_result(put(own())))
-    if made.address_type is AddressType.FULL:  # the user may not be allowed to name it
-        return ContentCopy(lambda: _copy_result(stage_copy(put, made, own)))
-    return Response(_copy_result(stage_copy(put, made, own)), media_type="application/xml")
+    if source_bucket(call) == call.bucket or made.data is not None:
+        staged = stage_shared(put, made)
+        if staged is not None:
+            return Response(_copy_result(staged), media_type="application/xml")
+    return ContentCopy(lambda: _copy_result(put(with_own_content(branch, call.path, shared, content))))
 
 
 def _copy_result(staged: Entry) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from hashlib import md5
 from pathlib import Path
+from threading import current_thread
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -64,6 +65,52 @@ def test_a_user_without_permission_to_import_copies_the_content(
     found = main.get("b")
     assert (main.read("b"), found.address_type, found.content_type) == (CONTENT, AddressType.RELATIVE, "text/csv")
     assert said["checksum"] == main.get("a").checksum
+
+
+def test_content_that_is_replaced_meanwhile_is_not_mixed(
+    place: Place, main: Branch, writer: NewCredential, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Branch.stage
+
+    def stage(branch: Branch, *arguments: Any) -> Entry:
+        monkeypatch.setattr(Branch, "stage", real)
+        before.append(main.get("a"))
+        main.put("a", b"newer", content_type="text/plain")
+        return real(branch, *arguments)
+
+    before = list[Entry]()
+    monkeypatch.setattr(Branch, "stage", stage)
+    status, said = copied(place, main, writer)
+    assert status == 201, said
+    found = main.get("b")
+    assert (main.read("b"), found.content_type, found.metadata["owner"]) == (CONTENT, "text/csv", "eve")
+    assert said["checksum"] == before[0].checksum
+
+
+@pytest.mark.parametrize("over", ["api", "s3"])
+def test_content_at_an_address_that_could_be_guessed_is_copied_in_the_threads_for_copies(
+    place: Place, main: Branch, writer: NewCredential, monkeypatch: pytest.MonkeyPatch, over: str
+) -> None:
+    name, real, threads = main._record.id, Branch.upload, list[str]()
+    place.server.graveler._stores.blobs.at(f"{place.server.root}/{name}").create("written/by-hand", CONTENT)
+    main.stage("a", Entry(address="written/by-hand", size=len(CONTENT)))
+    secret = f"arn:graveler:fs:::repository/{name}/object/secret/*"
+    iam, policy = place.server.graveler.iam, f"policy-{uuid4().hex[:8]}"
+    iam.create_policy(policy, [{"effect": "deny", "actions": ["fs:ReadObject"], "resources": [secret]}])
+    iam.attach_policy(policy, user=writer.user)
+
+    def upload(*arguments: Any, **options: Any) -> Any:
+        threads.append(current_thread().name)
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(Branch, "upload", upload)
+    if over == "api":
+        assert copied(place, main, writer)[0] == 201
+    else:
+        with boto_clients(place) as clients:
+            clients.open(writer).copy_object(Bucket=name, Key="main/b", CopySource=f"{name}/main/a")
+    assert main.read("b") == CONTENT
+    assert [each.startswith("graveler-copy") for each in threads] == [True]
 
 
 def test_a_user_with_permission_to_import_shares_the_content(place: Place, main: Branch) -> None:

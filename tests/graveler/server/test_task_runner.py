@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any, cast
 
+import pytest
+
 from graveler.server.task_runner import MAX_TASKS, TaskRunner
 from graveler_core.errors import Unavailable
 from graveler_core.facade.repository import Repository
@@ -48,3 +50,22 @@ def test_a_few_threads_run_many_tasks() -> None:
         threading.Event().wait(0.01)
     assert sorted(repository.ran, key=int) == [str(number) for number in range(100)]
     assert len(repository.threads) <= MAX_TASKS
+
+
+def test_a_task_is_run_later_if_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    runner, repository = TaskRunner(), SlowRepository()
+    repository.ends.set()
+
+    def start(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", start)
+        for _ in range(MAX_TASKS + 1):
+            with pytest.raises(Unavailable, match="task '1': cannot be run, because no thread can be started"):
+                runner.start(cast(Repository, repository), "1")
+    assert runner.idle
+    runner.start(cast(Repository, repository), "1")
+    while not runner.idle:
+        threading.Event().wait(0.01)
+    assert repository.ran == ["1"]
