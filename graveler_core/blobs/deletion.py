@@ -2,14 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final, Protocol, TypeVar
 
 from graveler_core.blobs.port import Blobs
 from graveler_core.errors import GravelerError, Kind, OutcomeUnknown, SlowDown, Unavailable
 
 T = TypeVar("T")
 U = TypeVar("U")
+
+
+LISTED: Final = 1_000
+"""Maximum number of addresses that the error of refused deletions lists."""
+
+
+@dataclass(slots=True)
+class RefusedDeletions:
+    """Objects that a store refuses to delete. There may be millions: only some of their addresses are kept."""
+
+    count: int = 0
+    addresses: list[str] = field(default_factory=list)
+    """Addresses of the first ones."""
+    error: GravelerError | None = None
+    """Error of the first one."""
+
+    def add(self, refused: Mapping[str, GravelerError]) -> None:
+        """Add objects, by their addresses, with the errors of the store."""
+        if self.error is None and refused:
+            self.error = next(iter(refused.values())).with_traceback(None)
+        self.count += len(refused)
+        self.addresses += islice(refused, max(0, LISTED - len(self.addresses)))
+
+    def extend(self, others: RefusedDeletions) -> None:
+        """Add the objects of another collection of them."""
+        self.error = self.error or others.error
+        self.count += others.count
+        self.addresses += others.addresses[: max(0, LISTED - len(self.addresses))]
+
+    def require_none(self, deleted: int) -> None:
+        """Raise the first error, with some of the addresses, if there are such objects.
+
+        Args:
+            deleted: Number of objects that were deleted.
+
+        Raises:
+            GravelerError: The store refuses to delete some objects. `details["failed"]` has the first addresses.
+        """
+        if self.error is not None:
+            raise _failure(self.error, self.addresses, self.count, self.count + deleted)
 
 
 class Map(Protocol):
@@ -80,11 +122,11 @@ def batches(items: Sequence[T], size: int) -> list[Sequence[T]]:
 
 def _failed_request(failed: dict[str, GravelerError], count: int) -> GravelerError:
     """Return the error of a request for some objects. The error of a single one needs no number."""
-    return failure(failed, count) if count > 1 else next(iter(failed.values()))
-
-
-def failure(failed: dict[str, GravelerError], count: int) -> GravelerError:
-    """Return the first error of some objects, with their addresses, and with the number of all objects."""
     error = next(iter(failed.values()))
-    message = f"{len(failed)} of {count} objects could not be deleted: {error.message}"
-    return type(error)(message, kind=error.kind, **{**error.details, "failed": list(failed)})
+    return _failure(error, list(failed), len(failed), count) if count > 1 else error
+
+
+def _failure(error: GravelerError, addresses: list[str], failed: int, count: int) -> GravelerError:
+    """Return an error with the addresses of objects, and the numbers of those that failed and of all."""
+    message = f"{failed} of {count} objects could not be deleted: {error.message}"
+    return type(error)(message, kind=error.kind, **{**error.details, "failed": addresses})

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from graveler_core.blobs.deletion import batches, delete_permitted, failure
+from graveler_core.blobs.deletion import RefusedDeletions, batches, delete_permitted
 from graveler_core.engine.committing.draft import Draft
 from graveler_core.erasure.branches import remove_from_branches
 from graveler_core.erasure.report import Erased, naming_commits
@@ -197,13 +197,15 @@ class StandingErasure:
         blobs = self.stores.blobs.at(self.repository.storage_namespace)
         require_own_namespace(self.stores, self.repository)
         erasure_files.write(blobs, erasure, addresses)
-        refused = dict[str, GravelerError]()
+        refused = RefusedDeletions()
         for batch in batches(addresses, DELETED_AT_ONCE):
             require_own_namespace(self.stores, self.repository)
-            refused |= delete_permitted(blobs, batch, self.stores.executor.map, self.progress)
-        if refused:
-            self.undeleted = _unable(erasure, failure(refused, len(addresses)))
-            raise self.undeleted
+            refused.add(delete_permitted(blobs, batch, self.stores.executor.map, self.progress))
+        try:
+            refused.require_none(len(addresses) - refused.count)
+        except GravelerError as e:
+            self.undeleted = _unable(erasure, e)
+            raise self.undeleted from e
 
     def _swapped(self, held: Held[Erasure], **fields: object) -> Held[Erasure] | None:
         """Swap in fields of the record. Return `None` if another process has changed it."""

@@ -90,8 +90,8 @@ from datetime import datetime, timedelta
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graveler_core.blobs.deletion import delete_all, delete_permitted, failure
-from graveler_core.errors import GravelerError, InvalidInput
+from graveler_core.blobs.deletion import RefusedDeletions, delete_permitted
+from graveler_core.errors import InvalidInput
 from graveler_core.gc.candidates import Candidates
 from graveler_core.gc.collected import Collected
 from graveler_core.gc.collection_plan import CollectionPlan
@@ -156,8 +156,7 @@ def collect(
     work.finish()
     work.drop_unlisted()
     work.report_waiting()
-    if work.refused:
-        raise failure(work.refused, work.done.deleted + len(work.refused))
+    work.refused.require_none(work.done.deleted)
     return work.done
 
 
@@ -172,8 +171,7 @@ class _Collection:
         self.blobs = stores.blobs.at(repository.storage_namespace)
         self.record = CollectionRecord(stores, repository)
         self.unreached = UnreachedCommits(stores, repository, plan, self.record, progress)
-        self.refused: dict[str, GravelerError] = {}
-        """Errors of the objects that the store refuses to delete."""
+        self.refused = RefusedDeletions()
         self.assumed: tuple[pa.Table, CommitStates | None] | None = None
         """Objects that a dry run would have deleted, and the states of the commits afterwards."""
 
@@ -241,7 +239,7 @@ class _Collection:
         blobs = [blob for prefix in PREFIXES for blob in self.blobs.list(prefix) if blob.mtime <= self.cutoff]
         old = [blob.address for blob in blobs if not self.record.lists(blob.address)]
         if old and self.record.renew():
-            delete_all(self.blobs, old, self.stores.executor.map)
+            self.refused.add(delete_permitted(self.blobs, old, self.stores.executor.map))
 
     def report_waiting(self) -> None:
         """Note the set that waits for the end of its grace period."""
@@ -311,7 +309,7 @@ class _Collection:
         batch = not_written_since(self.stores, self.repository, batch, seen)
         addresses, run = batch.column("address"), self.stores.executor.map
         refused = delete_permitted(self.blobs, addresses.to_pylist(), run, self.progress)
-        self.refused |= refused
+        self.refused.add(refused)
         self._note_deleted(batch.filter(pc.invert(pc.is_in(addresses, value_set=pa.array(list(refused), pa.string())))))
 
     def _note_deleted(self, objects: pa.Table) -> None:

@@ -39,15 +39,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from functools import partial
 from itertools import islice
 
-from graveler_core.blobs.deletion import batches, delete_all
+from graveler_core.blobs.deletion import RefusedDeletions, batches, delete_permitted, is_refusal
 from graveler_core.committed.trees import address
-from graveler_core.errors import CorruptData, InvalidInput, Kind, PredicateFailed
+from graveler_core.errors import CorruptData, GravelerError, InvalidInput, Kind, PredicateFailed
 from graveler_core.gc.findings import Finding, Thing
 from graveler_core.gc.inspection import Inspection, begun
 from graveler_core.gc.own_namespace import require_own_namespace
@@ -119,7 +119,9 @@ class Swept:
     renewed: int = 0
     """Number of items that were kept because a process needed them during the sweep."""
     rest: int = 0
-    """Number of items left because the limit was reached, or the register was held for too long."""
+    """Number of items left because the limit was reached, the register was held for too long, or the store refuses to
+    delete them.
+    """
     unreadable: int = 0
     """Number of unreferenced objects that were kept because they are damaged, so that their age is unknown."""
     uploads: int = 0
@@ -144,6 +146,7 @@ class _Sweep:
     done: Swept
     left: int
     """Number of items that may still be deleted."""
+    refused: RefusedDeletions = field(default_factory=RefusedDeletions)
 
     @property
     def cutoff(self) -> datetime:
@@ -165,6 +168,7 @@ def sweep(
         InvalidInput: The repository is bare, so it is unknown which items a restoration will need.
         NotFound: The repository was deleted.
         SlowDown, Unavailable, OutcomeUnknown: Some items may be deleted; sweep again.
+        GravelerError: The store refuses to delete some blobs (`details["failed"]`). All else is done.
     """
     if repo.bare:
         raise InvalidInput(f"sweep: repository {repo.id!r} is bare, so it is unknown which objects are needed")
@@ -184,6 +188,7 @@ def sweep(
     _layers(work, look)
     if plan.uploads:
         _uploads(work)
+    work.refused.require_none(work.done.blobs)
     return work.done
 
 
@@ -250,8 +255,9 @@ def _deleted(work: _Sweep, batch: Sequence[ObjectId]) -> list[ObjectId]:
         for some in batches(old, min(_DELETED_AT_ONCE, blobs.deletes_at_once)):
             if hold.is_in_time():
                 hold.deleting = True
-                delete_all(blobs, [address(id) for id in some])
-                deleted += some
+                refused = delete_permitted(blobs, [address(id) for id in some])
+                work.refused.add(refused)
+                deleted += [id for id in some if address(id) not in refused]
     work.done.renewed += ages.count(_Age.RENEWED)
     work.done.rest += len(old) - len(deleted)
     return deleted
@@ -269,10 +275,21 @@ def _layers(work: _Sweep, look: Inspection) -> None:
             work.done.rest += 1
             continue
         work.left -= 1
-        work.done.blobs += 1
-        work.done.size += files.size
-        if not work.plan.dry_run:
-            segment_layer.drop(work.stores.blobs.at(work.repository.storage_namespace), id)
+        if work.plan.dry_run or _drop_layer(work, id):
+            work.done.blobs += 1
+            work.done.size += files.size
+
+
+def _drop_layer(work: _Sweep, id: LayerId) -> bool:
+    """Delete the files of a layer. Return false if the store refuses to delete one of them."""
+    try:
+        segment_layer.drop(work.stores.blobs.at(work.repository.storage_namespace), id)
+    except GravelerError as e:
+        if not is_refusal(e):
+            raise
+        work.refused.add({id: e})
+        return False
+    return True
 
 
 def _age(work: _Sweep, id: ObjectId) -> _Age:
@@ -288,8 +305,9 @@ def _uploads(work: _Sweep) -> None:
     uploads = Uploads(stores.kv, stores.blobs.at(repo.storage_namespace), repo, stores.clock, stores.ids)
     purged = purge(uploads, work.cutoff, work.left, dry_run=work.plan.dry_run)
     work.left = max(0, work.left - purged.blobs)
-    for name, count in asdict(purged).items():
-        setattr(work.done, name, getattr(work.done, name) + count)
+    work.refused.extend(purged.refused)
+    for name in ("uploads", "blobs", "size", "young", "rest"):
+        setattr(work.done, name, getattr(work.done, name) + getattr(purged, name))
 
 
 def _refused(repo: RepositoryRecord, finding: Finding) -> CorruptData:

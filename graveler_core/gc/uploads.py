@@ -7,9 +7,10 @@ has ever referred. No entry needs to be read for that. All other objects are kep
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
+from graveler_core.blobs.deletion import RefusedDeletions
 from graveler_core.model.entities import UploadState
 from graveler_core.objects.uploads import Uploads, prefix
 from graveler_core.records import access
@@ -28,6 +29,8 @@ class Purged:
     young: int = 0
     rest: int = 0
     """Number of uploads left because the limit was reached."""
+    refused: RefusedDeletions = field(default_factory=RefusedDeletions)
+    """Objects that the store refuses to delete. Their uploads stay recorded."""
 
 
 def purge(uploads: Uploads, cutoff: datetime, most: int, *, dry_run: bool) -> Purged:
@@ -57,12 +60,13 @@ def purge(uploads: Uploads, cutoff: datetime, most: int, *, dry_run: bool) -> Pu
             for size in _sizes(uploads, id):
                 deleted(size)
         elif held.value.state is UploadState.PURGING:
-            uploads.delete(id, deleted)
-            if old:
+            left = uploads.delete(id, deleted)
+            done.refused.extend(left)
+            if old and not left.count:
                 access.remove(uploads.kv, keys.uploads(uploads.repository).at(id), held)
         elif uploads.purging(id, held) is not None:
             done.uploads += 1
-            uploads.delete(id, deleted)
+            done.refused.extend(uploads.delete(id, deleted))
     if not dry_run:
         for id in uploads.orphans(cutoff):
             uploads.forget_parts(id)

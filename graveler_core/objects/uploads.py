@@ -37,7 +37,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 
-from graveler_core.blobs.deletion import delete_all
+from graveler_core.blobs.deletion import RefusedDeletions, delete_permitted
 from graveler_core.blobs.port import Blobs
 from graveler_core.errors import Conflict, GravelerError, Kind, OutcomeUnknown, PredicateFailed
 from graveler_core.kv.store import Store
@@ -174,19 +174,27 @@ class Uploads:
         except Conflict:
             return None
 
-    def delete(self, id: str, deleted: Callable[[int], object] = lambda size: None) -> None:
+    def delete(self, id: str, deleted: Callable[[int], object] = lambda size: None) -> RefusedDeletions:
         """Delete the objects of an upload in the state `purging`.
 
         Args:
             id: Id of the upload.
             deleted: Called with the size of each deleted object in bytes.
+
+        Returns:
+            The objects that the store refuses to delete. A later call tries again.
         """
+        refused = RefusedDeletions()
         blobs = self.blobs.list(prefix(id))
         while batch := list(islice(blobs, self.blobs.deletes_at_once)):
-            delete_all(self.blobs, [blob.address for blob in batch])
+            left = delete_permitted(self.blobs, [blob.address for blob in batch])
+            refused.add(left)
             for blob in batch:
-                deleted(blob.size)
-        self.forget_parts(id)
+                if blob.address not in left:
+                    deleted(blob.size)
+        if not refused.count:
+            self.forget_parts(id)
+        return refused
 
     @staticmethod
     def is_id(text: str) -> bool:

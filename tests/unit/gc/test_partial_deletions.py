@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from graveler_core.blobs import deletion
 from graveler_core.blobs.local import LocalBlobs
 from graveler_core.errors import GravelerError, Kind, NotFound, Unavailable
 from graveler_core.gc import collection
@@ -165,3 +166,37 @@ def test_a_namespace(tmp_path: Path, refused: set[str]) -> None:
     list(g.empty_namespaces(grace=now, alone=True))
     assert access.read(lake.world.kv, keys.namespace_claim(tmp_path.as_uri())) is None
     assert not lake.objects
+
+
+def test_a_sweep(tmp_path: Path, refused: set[str]) -> None:
+    """One blob that cannot be deleted keeps neither the others nor the register."""
+    lake = Lake(tmp_path)
+    blobs = lake.world.stores().blobs.at(tmp_path.as_uri())
+    names = [f"_graveler/{digit * 64}" for digit in "123456"]
+    for name in names:
+        blobs.create(name, b"x")
+    refused.add(names[0])
+    for number in range(2):
+        _fails(
+            lambda: lake.repo.sweep(grace=timedelta(0), alone=True),
+            f"1 of {1 if number else 6} objects could not be deleted",
+        )
+        assert [name for name in names if blobs.head(name)] == names[:1]
+        assert access.read(lake.world.kv, keys.sweeping(lake.record)) is None
+    refused.clear()
+    assert lake.repo.sweep(grace=timedelta(0), alone=True).blobs == 1
+
+
+def test_few_of_many_refused_addresses_are_kept(
+    tmp_path: Path, refused: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deletion, "LISTED", 3)
+    monkeypatch.setattr(collection, "DELETED_AT_ONCE", 2)
+    lake = Lake(tmp_path)
+    for number in range(8):
+        lake.branch().put("x", b"%d" % number)
+    lake.branch().reset()
+    refused |= lake.objects
+    with pytest.raises(Unavailable, match="8 of 8 objects could not be deleted") as caught:
+        lake.collect(NOW)
+    assert caught.value.details["failed"] == sorted(refused)[:3]
