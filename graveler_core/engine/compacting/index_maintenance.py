@@ -54,7 +54,7 @@ def _foldable(stores: Stores, repo: RepositoryRecord, index: Index) -> Index | N
     """Return the runs to merge with the metarange below them, or `None` if they contain too few changes.
 
     The newest small runs are left out: later commits would combine them before the maintenance ends, which would
-    then be useless.
+    then be useless. If all runs are small, none is left out.
     """
     runs = index.runs[1:] if index.own_run else index.runs
     elements = sum(run.elements for run in runs)
@@ -64,7 +64,8 @@ def _foldable(stores: Stores, repo: RepositoryRecord, index: Index) -> Index | N
     if elements <= sizes.fold_beyond(count_entries(stores.trees(repo), index.metarange_id)):
         return None
     large = sum(run.size for run in runs) // _SMALL_SHARE
-    return Index(metarange_id=index.metarange_id, runs=tuple(dropwhile(lambda run: run.size < large, runs)))
+    chosen = tuple(dropwhile(lambda run: run.size < large, runs)) or runs
+    return Index(metarange_id=index.metarange_id, runs=chosen)
 
 
 def _fold(stores: Stores, repo: RepositoryRecord, branch: BranchId, below: Index) -> None:

@@ -66,7 +66,9 @@ def _planned(stores: Stores, cluster: Cluster, repo: RepositoryRecord, sides: Si
 
 
 def _split_points(rows: list[NodeRow], tasks: int) -> list[SplitPoint]:
-    """Return keys with about the same number of entries between them."""
+    """Return keys with about the same number of entries between them. Without rows there are none."""
+    if not rows:
+        return []
     rows.sort(key=lambda row: row.max_key)
     done = list(accumulate(row.entries for row in rows))
     each = done[-1] / tasks

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from graveler_core.committed.node import MAX_SIZE
 from graveler_core.model.names import MAX_PATH_BYTES
 from graveler_core.model.usage import Usage
 from graveler_core.segments.sorted_keys import KEY
@@ -77,8 +79,13 @@ def _runs(pages: Iterable[pa.Table], skip: int, depth: int) -> Iterator[Run]:
             changed = pc.not_equal(directories[1:], directories[:-1]).to_numpy(zero_copy_only=False)
             starts = np.append(0, np.flatnonzero(changed) + 1)
             counts = np.diff(np.append(starts, len(directories)))
-            sizes = np.add.reduceat(batch.column("size").to_numpy(), starts)
+            sizes = np.add.reduceat(_exact(batch.column("size").to_numpy()), starts)
             yield from zip(directories.take(pa.array(starts)).to_pylist(), counts.tolist(), sizes.tolist(), strict=True)
+
+
+def _exact(sizes: NDArray[np.int64]) -> NDArray[Any]:
+    """Return sizes as numbers of Python if their sum may exceed 64 bits."""
+    return sizes.astype(object) if sizes.max() > MAX_SIZE // len(sizes) else sizes
 
 
 def _directories(keys: pa.BinaryArray, skip: int, depth: int) -> pa.BinaryArray:

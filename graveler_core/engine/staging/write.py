@@ -82,10 +82,15 @@ def put_many(
     def records(registers: Registers) -> list[tuple[bytes, bytes]]:
         uid = registers.repository.uid
         if uid not in stored:
-            made = [
-                normalise_record(path, uploaded(stores, registers.repository, content))
-                for path, content in contents.items()
-            ]
+            try:
+                made = [
+                    normalise_record(path, uploaded(stores, registers.repository, content))
+                    for path, content in contents.items()
+                ]
+            except GravelerError as error:
+                for content in contents.values():  # a later attempt cannot read all of them a second time
+                    content.failure = error
+                raise
             stored.clear()
             stored[uid] = made
         else:  # an erasure may have found the record of an earlier attempt

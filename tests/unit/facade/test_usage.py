@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from graveler_core.errors import InvalidInput, NotFound
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.snapshot import Snapshot
+from graveler_core.model.entry import Entry
 from graveler_core.model.usage import Usage
 from tests.old_paths import any_path
 from tests.smallest import patched
@@ -122,3 +123,12 @@ def test_what_is_refused(world: World) -> None:
     world.graveler().repository("repo").delete_branch("gone")
     with pytest.raises(NotFound):
         [*gone.usage()]
+
+
+def test_a_total_may_be_larger_than_64_bits() -> None:
+    main = World().repository().branch("main")
+    for path in ("u/1", "u/2"):
+        main.stage(path, Entry("content", size=1 << 62))
+    assert told(main) == [("u/", 2, 1 << 63), ("", 2, 1 << 63)]
+    main.commit("two large ones")
+    assert told(main) == [("u/", 2, 1 << 63), ("", 2, 1 << 63)]

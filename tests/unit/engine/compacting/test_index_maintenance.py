@@ -100,6 +100,18 @@ def test_a_fold_is_begun_once_and_put_in_place() -> None:
     tended.check()
 
 
+def test_many_runs_of_one_size_are_folded() -> None:
+    tended = Tended()
+    tended.stores = replace(tended.stores, sizes=replace(SIZES, fan_out=64, fold_elements=80))
+    while not tended.later.waiting:
+        tended.commits(1)
+    before = tended.layout().index
+    assert len(before.runs) > 16
+    tended.later.work()
+    assert tended.layout().index.metarange_id != before.metarange_id
+    tended.check()
+
+
 def test_commits_made_meanwhile_are_kept() -> None:
     tended = Tended()
     tended.commits(DUE)

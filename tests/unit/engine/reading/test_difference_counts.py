@@ -91,3 +91,7 @@ def test_parts_are_of_about_equal_size(stores: Stores, lake: Repository) -> None
     sizes = [difference._counting(lake._active(), sides, stores, span).total for span in spans]
     assert len(sizes) == 4
     assert max(sizes) < sum(sizes) / 2
+
+
+def test_no_rows_have_no_split_points() -> None:
+    assert difference._split_points([], 4) == []

@@ -7,6 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from graveler_core.blobs.port import Blobs
+from graveler_core.engine.staging import write
+from graveler_core.engine.staging.content import Content
 from graveler_core.engine.staging.remove import remove
 from graveler_core.errors import InvalidInput, NotFound, OutcomeUnknown, Unavailable
 from graveler_core.facade.branch import Branch
@@ -211,6 +214,25 @@ def test_contents_are_staged_together_or_not_at_all(world: World, kv: Interposed
     with pytest.raises(InvalidInput, match="path ''"):
         main.put_many({"a": b"one"}, remove=[""])
     assert seen(world.branch()) == set()
+
+
+def test_a_failed_upload_is_reported_although_a_commit_came_meanwhile(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second attempt cannot read the first content again. It reports the error of the first attempt."""
+    mine, real = world.branch(), write.upload
+    mine.put("x", b"staged")
+
+    def upload(blobs: Blobs, address: str, content: Content) -> object:
+        if content.source == b"2":
+            world.branch().commit("x")
+            raise Unavailable("the store is gone")
+        return real(blobs, address, content)
+
+    monkeypatch.setattr(write, "upload", upload)
+    with pytest.raises(Unavailable, match="the store is gone"):
+        mine.put_many({"a": iter([b"content"]), "b": b"2"})
+    assert seen(world.branch()) == {"x"}
 
 
 def test_a_long_upload_leaves_nothing_in_a_token_that_is_forgotten(world: World) -> None:
