@@ -49,6 +49,7 @@ SMALLEST = {
     "graveler_core.committed.index.indexes.Sizes.fold_most": 0,
     "graveler_core.committed.index.indexes.Sizes.fold_share": VERY,
     "graveler_core.committed.index.indexes.Sizes.held_changes": 0,
+    "graveler_core.committed.index.indexes.Sizes.held_bytes": 0,
     "graveler_core.committed.index.indexes.Sizes.inline_bytes": 1,
     "graveler_core.committed.index.indexes.Sizes.object_bytes": 0,
     "graveler_core.committed.index.indexes.Sizes.small_elements": 0,

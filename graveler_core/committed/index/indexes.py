@@ -39,6 +39,10 @@ class Sizes:
     """Maximum number of changes with which a commit never changes the metarange directly."""
     held_changes: int = 100_000
     """Maximum number of changes that are held in memory. A larger commit always changes the metarange directly."""
+    held_bytes: int = 64 << 20
+    """Maximum size of these changes in memory, in bytes. A larger run would not fit into the cache of trees, so each
+    lookup would read it again.
+    """
 
     few_keys: int = 16
     """Maximum number of keys that are looked up one by one. More keys are looked up by columns."""

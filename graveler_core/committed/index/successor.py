@@ -83,7 +83,7 @@ def successor(indexes: Indexes, base: Index, changes: Changes, *, mapper: Mapper
     """
     entries = count_entries(indexes.trees, base.metarange_id)
     tables = iter([changes] if isinstance(changes, pa.Table) else changes)
-    few, rest = _first(tables, indexes.sizes.direct_beyond(entries))
+    few, rest = _first(tables, indexes.sizes.direct_beyond(entries), indexes.sizes.held_bytes)
     if rest is not None:
         return on_metarange(indexes, base, chain([few], rest), mapper=mapper)
     few = few.combine_chunks()
@@ -160,16 +160,16 @@ def of_tree(applied: Applied) -> Successor:
 
 
 def _first(
-    changes: Iterator[pa.Table | pa.RecordBatch], most: int
+    changes: Iterator[pa.Table | pa.RecordBatch], most: int, most_bytes: int
 ) -> tuple[pa.Table, Iterator[pa.Table | pa.RecordBatch] | None]:
-    """Return all changes and `None`, or, if there are more than `most`, the first changes and the remaining ones."""
+    """Return all changes and `None`, or, if they are more or larger, the first changes and the remaining ones."""
     taken: list[pa.Table] = [RECORD_SCHEMA.empty_table()]
-    rows = 0
+    rows = size = 0
     for part in changes:
         table = pa.Table.from_batches([part]) if isinstance(part, pa.RecordBatch) else part
         taken.append(table.select(RECORD_SCHEMA.names))
-        rows += table.num_rows
-        if rows > most:
+        rows, size = rows + table.num_rows, size + table.nbytes
+        if rows > most or size > most_bytes:
             return pa.concat_tables(taken), changes
     return pa.concat_tables(taken), None
 

@@ -74,6 +74,16 @@ def test_every_commit_holds_what_it_should(state: State, history: list[Changes],
         assert fold(world.indexes, index) == world.root(expected).metarange_id
 
 
+def test_large_changes_go_into_the_metarange() -> None:
+    state = {b"a/%04d" % number: 1 for number in range(400)}
+    world = World(Sizes(held_bytes=4_000, few_keys=0))
+    for count, direct in ((10, False), (90, True)):
+        changes: Changes = dict.fromkeys(list(state)[:count], 2)
+        ((_, _), (index, expected)) = run(world, state, [changes], small=False)
+        assert (index.metarange_id == world.root(expected).metarange_id) == direct
+        assert world.content(index) == expected
+
+
 @settings(max_examples=examples(40))
 @given(**COMMITS)
 def test_commits_whose_layers_are_always_merged_as_tables(
