@@ -11,6 +11,8 @@ FIRST_ROWS: Final = 40
 """Number of rows of the first request of a page. This number of the largest rows is about as large as a page."""
 _GROWTH: Final = 4
 """Factor by which the next request of a page may be larger."""
+MOST_ROWS: Final = 1_000
+"""Maximum number of rows of a request. Rows of the largest size may follow many small ones."""
 
 
 def growing_page(read: Callable[[KeyBounds, int], RowPage], keys: KeyBounds, rows: int) -> RowPage:
@@ -33,4 +35,4 @@ def growing_page(read: Callable[[KeyBounds, int], RowPage], keys: KeyBounds, row
             return RowPage(found, values, last=answer.last)
         keys = keys.after(found[-1])
         fitting = (PAGE_BYTES - size) * len(found) // max(size, 1)
-        wanted = max(min(wanted * _GROWTH, fitting), 1)
+        wanted = max(min(wanted * _GROWTH, fitting, MOST_ROWS), 1)

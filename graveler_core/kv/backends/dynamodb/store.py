@@ -35,6 +35,8 @@ _READ_BATCH: Final = 100
 _WRITE_BATCH: Final = 25
 _TOGETHER: Final = 100
 """Maximum number of items of a transaction."""
+_TOGETHER_BYTES: Final = 3 << 20
+"""Maximum size of the keys and values of a transaction. The service accepts 4 MB."""
 _THREADS: Final = 8
 """Number of write batches that a bulk load sends at once."""
 _ABSENT: Final = {"ConditionExpression": "attribute_not_exists(p)"}
@@ -117,7 +119,9 @@ class DynamoDBStore(PagedStore):
         return False
 
     def delete_together(self, rows: Sequence[Expected], unchanged: Sequence[Expected]) -> None:
-        if len(rows) + len(unchanged) > _TOGETHER:
+        every = [*rows, *unchanged]
+        size = sum(len(partition) + len(key) + len(predicate.token or b"") for partition, key, predicate in every)
+        if len(every) > _TOGETHER or size > _TOGETHER_BYTES:
             raise predicate_failed(*rows[0])
         deletions = [{"Delete": self._expected(*row)} for row in rows]
         checks = [{"ConditionCheck": self._expected(*row)} for row in unchanged]

@@ -83,7 +83,11 @@ def prepare(requests: Requests, migrations: Migrations = MIGRATIONS) -> None:
         GravelerError: The service refuses.
     """
     shown = requests.target.shown
-    found = _table(requests) or _created(requests)
+    found = _table(requests)
+    if found is None:
+        _create(requests)
+    if found is None or found["TableStatus"] == "CREATING":
+        found = _waited_for(requests)
     if found["KeySchema"] != _SCHEMA or not all(each in found["AttributeDefinitions"] for each in _ATTRIBUTES):
         raise not_a_store(shown, "its keys are not the binary attributes p and k")
     mark = _mark(requests)
@@ -114,16 +118,19 @@ def _table(requests: Requests) -> dict[str, Any] | None:
     return found
 
 
-def _created(requests: Requests) -> dict[str, Any]:
-    """Create the table with on-demand billing, and wait until it can be used."""
+def _create(requests: Requests) -> None:
+    """Create the table with on-demand billing, unless another process creates it."""
     try:
         requests.write(
             "create_table", KeySchema=_SCHEMA, AttributeDefinitions=_ATTRIBUTES, BillingMode="PAY_PER_REQUEST"
         )
     except GravelerError as error:
-        # Another process creates it: this one waits for it, too.
         if error.details.get("code") != "ResourceInUseException":
             raise
+
+
+def _waited_for(requests: Requests) -> dict[str, Any]:
+    """Wait until the table can be used, and return its description."""
     deadline = time.monotonic() + _PATIENCE
     while time.monotonic() < deadline:
         found = _table(requests)

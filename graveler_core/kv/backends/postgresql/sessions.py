@@ -68,7 +68,7 @@ def parse_url(url: str) -> ConnectionTarget:
     rest = "&".join(option for option in options if option not in timeouts)
     shown = without_password(url)
     given = _read_by_libpq(f"postgresql://{place}?{rest}")
-    if given is None or not all(port.isdecimal() for port in str(given.get("port", "5432")).split(",")):
+    if given is None or not all(port.isdecimal() for port in str(given.get("port", "")).split(",") if port):
         raise InvalidInput(f"{shown!r} is not a valid URL of a PostgreSQL database", kind=Kind.InvalidUrl, url=shown)
     defaults: dict[str, Any] = {
         "connect_timeout": _CONNECT_SECONDS,
@@ -77,6 +77,8 @@ def parse_url(url: str) -> ConnectionTarget:
         "keepalives_interval": keepalive.INTERVAL_SECONDS,
         "keepalives_count": keepalive.QUESTIONS,
     }
+    if "," in str(given.get("host", "")):  # after a failover, the first host may be a standby
+        defaults["target_session_attrs"] = "read-write"
     given_seconds = timeouts[-1].removeprefix(_READ_TIMEOUT) if timeouts else None
     return ConnectionTarget(make_conninfo(**{**defaults, **given}), shown, seconds(url, given_seconds, _READ_SECONDS))
 

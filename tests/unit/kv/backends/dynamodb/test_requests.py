@@ -12,7 +12,9 @@ from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeou
 from graveler_core.errors import GravelerError, OutcomeUnknown, PredicateFailed, SlowDown, Unavailable
 from graveler_core.kv.backends import backing_off
 from graveler_core.kv.backends.backing_off import ATTEMPTS
+from graveler_core.kv.backends.dynamodb import table
 from graveler_core.kv.backends.dynamodb.requests import Requests, TableTarget
+from graveler_core.kv.backends.schema_mark import mark_value
 
 KEYS = [{"p": {"B": b"p"}, "k": {"B": b"%d" % number}} for number in range(4)]
 LOST = ReadTimeoutError(endpoint_url="http://host")
@@ -137,3 +139,13 @@ def test_each_process_has_a_client_of_its_own(monkeypatch: pytest.MonkeyPatch) -
     assert requests.read("get_item", Key={}) == {"Item": "parent"}
     requests._process = -1
     assert requests.read("get_item", Key={}) == {"Item": "child"}
+
+
+def test_a_table_that_another_process_creates_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(table, "time", SimpleNamespace(sleep=pauses.append, monotonic=lambda: 0.0))
+    keys = {"KeySchema": table._SCHEMA, "AttributeDefinitions": table._ATTRIBUTES}
+    described = [{"Table": {**keys, "TableStatus": status}} for status in ("CREATING", "CREATING", "ACTIVE")]
+    client = Client(*described, {"Item": {"v": {"B": mark_value(table.MIGRATIONS)}}})
+    table.prepare(requests_to(client))
+    assert (len(client.asked), len(pauses)) == (4, 1)

@@ -192,6 +192,17 @@ def test_deletions_together_have_a_limit(store: DynamoDBStore, deleted: int, unc
     assert bulk.about_rows(store, b"p") == (unchanged if done else deleted + unchanged)
 
 
+def test_deletions_of_large_rows_together_have_a_limit(store: DynamoDBStore) -> None:
+    """The service refuses transactions of more than 4 MB."""
+    bulk.set_many(store, rows(60, bytes(72 << 10)))
+    found: list[Expected] = [(b"p", row.key, row.predicate) for row in store.scan(b"p")]
+    with pytest.raises(PredicateFailed):
+        bulk.delete_together(store, found, [])
+    assert bulk.about_rows(store, b"p") == 60
+    bulk.delete_together(store, found[:40], [])
+    assert bulk.about_rows(store, b"p") == 20
+
+
 def test_all_reads_are_consistent(store: DynamoDBStore, sent: list[tuple[str, dict[str, Any]]]) -> None:
     store.set(b"p", b"k", b"v")
     sent.clear()

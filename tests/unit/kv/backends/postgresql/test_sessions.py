@@ -169,3 +169,10 @@ def test_urls(tmp_path: Path) -> None:
     assert str(given["connect_timeout"]) == "3"
     assert given["application_name"] == "graveler"
     assert "p" not in target.shown.partition("://")[2].partition("@")[0]
+    assert "target_session_attrs" not in given
+
+
+def test_of_several_hosts_the_one_is_used_that_accepts_writes() -> None:
+    for url, wanted in (("a,b/db", "read-write"), ("a,b/db?target_session_attrs=primary", "primary")):
+        given = psycopg.conninfo.conninfo_to_dict(parse_url(f"postgresql://{url}").conninfo)
+        assert (given["host"], given["target_session_attrs"]) == ("a,b", wanted)
