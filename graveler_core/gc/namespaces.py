@@ -29,8 +29,8 @@ created may have no such file. Therefore nothing is deleted either if an object 
 repository was removed.
 
 Objects that another entry names stay. Then the claim stays `emptying`, and a later call looks again. If a batch was
-interrupted, the next call goes on. Two calls at once are harmless: every change of the claim is a swap, and all
-deletions of one call are also right for the other.
+interrupted, the next call goes on. A bucket that does not exist any more counts as empty. Two calls at once are
+harmless: every change of the claim is a swap, and all deletions of one call are also right for the other.
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graveler_core.blobs.deletion import delete_all
+from graveler_core.blobs.missing_bucket import bucket_may_be_missing
 from graveler_core.blobs.port import BlobInfo, Blobs
-from graveler_core.errors import PredicateFailed
+from graveler_core.errors import GravelerError, PredicateFailed
 from graveler_core.gc.candidates import Candidates
 from graveler_core.gc.collection_plan import CollectionPlan
 from graveler_core.gc.object_listing import CREATED
@@ -119,11 +120,20 @@ def empty_namespaces(
     Raises:
         CorruptData: An item that names objects is missing or damaged. Nothing was deleted in this namespace.
         SlowDown, Unavailable, OutcomeUnknown: Call again. Some objects may be deleted.
+
+    An error of one namespace is raised after the other namespaces were processed; of several errors, the first.
     """
+    failure: GravelerError | None = None
     for uri, record in access.scan(stores.kv, keys.ABANDONED):
         work = _Namespace(stores, uri, record, plan or CollectionPlan(), progress)
-        work.run()
-        yield work.done
+        try:
+            work.run()
+        except GravelerError as e:
+            failure = failure or e
+        else:
+            yield work.done
+    if failure is not None:
+        raise failure
 
 
 class _Namespace:
@@ -207,17 +217,20 @@ class _Namespace:
         self.done.state = NamespaceState.EMPTIED
         if not self._is_due(claim.value):
             return
-        owner_files.remove(self.blobs, self.record.value.uid)
+        with bucket_may_be_missing():
+            owner_files.remove(self.blobs, self.record.value.uid)
         if access.remove(self.stores.kv, self.where, claim):
             access.remove(self.stores.kv, keys.abandoned_namespace(self.uri), self.record)
             self.done.state = NamespaceState.RELEASED
 
     def _owned_elsewhere(self) -> bool:
         """Return `True` if a repository of another store owns the namespace."""
-        owned = bool(owner_files.owners(self.blobs) - {self.record.value.uid})
-        if owned:
+        others = set[RepositoryUid]()
+        with bucket_may_be_missing():
+            others = owner_files.owners(self.blobs) - {self.record.value.uid}
+        if others:
             self.done.state = NamespaceState.OWNED
-        return owned
+        return bool(others)
 
     def _forget(self, claim: NamespaceClaim) -> None:
         """Remove the record if another repository owns the namespace. A cleaner is about to remove the former claim."""
@@ -243,7 +256,9 @@ class _Namespace:
         if self._owned_elsewhere():
             return None
         since = self.record.value.since + LEAST_GRACE
-        listed = list(self._listed())
+        listed = list[BlobInfo]()
+        with bucket_may_be_missing():
+            listed.extend(self._listed())
         if any(blob.mtime > since for blob in listed):
             self.done.state = NamespaceState.WRITTEN
             return None

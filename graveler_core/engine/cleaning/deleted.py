@@ -25,8 +25,9 @@ cleaner treated the entry as void.) If an emptied repository is nevertheless res
 restoration left, the restoration finds neither default branch nor namespace: both were removed before the entry.
 
 Several cleaners may run steps 4 and 5 concurrently. A crash at any point leaves the entry, and the next cleaner
-continues. Late writes, by calls that began before the deletion, have ended by the time that an entry is old enough
-for step 2. The objects in the namespace stay: see decisions 020 and 043.
+continues. A bucket that does not exist any more counts as empty. Late writes, by calls that began before the deletion,
+have ended by the time that an entry is old enough for step 2. The objects in the namespace stay: see decisions 020 and
+043.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
+from graveler_core.blobs.missing_bucket import bucket_may_be_missing
 from graveler_core.engine.cleaning.work import CleaningCall, Position, Step
 from graveler_core.engine.staging import pressure
 from graveler_core.errors import PredicateFailed
@@ -45,6 +47,7 @@ from graveler_core.model.entities import (
     RepositoryState,
 )
 from graveler_core.model.ids import Nonce
+from graveler_core.model.layers import Layer
 from graveler_core.objects import owner_files
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -174,13 +177,18 @@ def _layers_dropped(work: CleaningCall, repo: RepositoryRecord, folder: str, aft
     if folder == BRANCHES:
         for name, branch in access.scan(kv, keys.branches(repo), after=after):
             for layer in layers_of(branch.value):
-                work.drop_layer(repo, layer)
+                _drop_layer(work, repo, layer)
             yield BRANCHES, name
         folder, after = CLEANUPS, ""
     if folder == CLEANUPS:
         for name, cleanup in access.scan(kv, keys.cleanups(repo), after=after):
-            work.drop_layer(repo, cleanup.value.layer)
+            _drop_layer(work, repo, cleanup.value.layer)
             yield CLEANUPS, name
+
+
+def _drop_layer(work: CleaningCall, repo: RepositoryRecord, layer: Layer) -> None:
+    with bucket_may_be_missing():  # then the files of the layer do not exist either
+        work.drop_layer(repo, layer)
 
 
 def _release(work: CleaningCall, repo: RepositoryRecord) -> None:
@@ -188,7 +196,8 @@ def _release(work: CleaningCall, repo: RepositoryRecord) -> None:
     earlier cleaner released the namespace.
     """
     if not repo.was_active:
-        owner_files.remove(work.stores.blobs.at(repo.storage_namespace), repo.uid)
+        with bucket_may_be_missing():
+            owner_files.remove(work.stores.blobs.at(repo.storage_namespace), repo.uid)
     kv, place = work.stores.kv, repo.storage_namespace
     while True:
         # Before the claim, so that the record of a later repository in the namespace is never replaced.

@@ -14,7 +14,17 @@ from pathlib import Path
 import pytest
 
 from graveler_core.blobs.open import OpenedBlobs
-from graveler_core.errors import Conflict, CorruptData, GravelerError, InvalidInput, Kind, NotFound, NotUnique
+from graveler_core.blobs.port import Blobs
+from graveler_core.errors import (
+    Conflict,
+    CorruptData,
+    GravelerError,
+    InvalidInput,
+    Kind,
+    NotFound,
+    NotUnique,
+    Unavailable,
+)
 from graveler_core.facade.graveler import Graveler
 from graveler_core.gc import namespaces
 from graveler_core.gc.all_repositories import all_repositories
@@ -24,10 +34,12 @@ from graveler_core.gc.namespaces import EmptiedNamespace, NamespaceState, empty_
 from graveler_core.gc.sweep import GRACE
 from graveler_core.kv.backends.memory import open_memory
 from graveler_core.model.entry import AddressType, Entry
+from graveler_core.model.ids import RepositoryUid
 from graveler_core.objects import owner_files
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from tests.examples import places
+from tests.unit.engine.gone_buckets import WithoutBucket
 from tests.unit.engine.interposed import Crash, Interposed
 from tests.unit.engine.templates import Template
 from tests.unit.engine.world import World
@@ -179,6 +191,42 @@ def test_what_another_repository_names_stays(lake: Lake) -> None:
     states = {done.uri: done.state for done in empty_namespaces(lake.world.stores(), NOW)}
     assert states == dict.fromkeys([lake.uri, (lake.root / OTHER).as_uri()], NamespaceState.RELEASED)
     assert not lake.objects
+
+
+def two_abandoned(lake: Lake) -> str:
+    """Remove the other repository as well. Return its namespace."""
+    lake.graveler.delete_repository(OTHER)
+    lake.world.clock.time += timedelta(days=8)
+    assert lake.graveler.clean().repositories == 1
+    return (lake.root / OTHER).as_uri()
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_namespace_in_a_deleted_bucket_counts_as_empty(lake: Lake, is_first: bool) -> None:
+    uris = sorted([two_abandoned(lake), lake.uri])
+    gone = uris[0 if is_first else 1]
+    stores = replace(lake.world.stores(), blobs=WithoutBucket(lake.world.blobs, gone))
+    found = {done.uri: (done.state, done.deleted > 0) for done in empty_namespaces(stores, NOW)}
+    assert found == {uri: (NamespaceState.RELEASED, uri != gone) for uri in uris}
+    assert not list(empty_namespaces(stores, NOW))
+
+
+def test_an_error_in_one_namespace_is_raised_after_the_others_are_emptied(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = sorted([two_abandoned(lake), lake.uri])
+    real = owner_files.owners
+
+    def owners(blobs: Blobs) -> set[RepositoryUid]:
+        if blobs.uri("x").startswith(first):
+            raise Unavailable("away")
+        return real(blobs)
+
+    monkeypatch.setattr(owner_files, "owners", owners)
+    emptied = empty_namespaces(lake.world.stores(), NOW)
+    assert next(emptied).uri == second
+    with pytest.raises(Unavailable, match="away"):
+        next(emptied)
 
 
 def test_a_repository_that_takes_the_namespace_over_keeps_it(lake: Lake) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -26,6 +27,7 @@ from tests.unit.engine.cleaning.places import (
     of_repository,
     staged_files,
 )
+from tests.unit.engine.gone_buckets import WithoutBucket
 from tests.unit.engine.interposed import Crash, Interposed, unavailable
 from tests.unit.engine.world import World, entry
 
@@ -72,6 +74,16 @@ def test_the_files_of_commits_and_of_users_stay(world: World) -> None:
     world.graveler().delete_repository("repo")
     cleaned(world)
     assert {blob.address for blob in world.blobs.at(world.namespace("repo")).list()} == kept
+
+
+def test_a_repository_whose_bucket_was_deleted_is_emptied(world: World) -> None:
+    repo = deleted(world)
+    world.clock.sleep(601)
+    stores = replace(world.stores(), blobs=WithoutBucket(world.blobs, world.namespace("repo")))
+    done = clean(stores, AT_ONCE)
+    assert (done.repositories, done.failures) == (1, [])
+    assert not of_repository(world, repo)
+    assert entry_of(world, repo) is None
 
 
 def test_the_namespace_and_the_name_are_free_afterwards(world: World) -> None:
