@@ -4,7 +4,7 @@ Use cases are functions `f(stores, …)`. The package `wiring` makes the value o
 their own values.
 """
 
-from graveler_core.stores.background import Aside, AtOnce, Background
+from graveler_core.stores.background import Aside, AtOnce, Background, HookCalls
 from graveler_core.stores.cluster import Cluster, SortedRows
 from graveler_core.stores.executor import Executor, Threads
 from graveler_core.stores.hooks import Hook, HookAnswer, Hooks, TagVerifier
@@ -22,6 +22,7 @@ __all__ = [
     "Executor",
     "Hook",
     "HookAnswer",
+    "HookCalls",
     "Hooks",
     "RegisterCache",
     "Registers",

@@ -1,14 +1,28 @@
-"""Background work that no caller waits for, such as dropping large layers that have left a branch record."""
+"""Background work that no caller waits for, such as dropping large layers that have left a branch record.
+
+Hooks after a change have a thread of their own, because they may take long or never return. Other work does not wait
+for them.
+"""
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from logging import WARNING
 from typing import Protocol
 
 from graveler_core.telemetry import FlowTarget, traced
+from graveler_core.telemetry.events import tell
+
+MAX_WAITING = 1_000
+"""Maximum number of calls of hooks that wait for the thread."""
+CLOSE_SECONDS = 60.0
+"""Maximum time for which `close` waits for calls of hooks, in seconds."""
 
 
 class Background(Protocol):
@@ -51,6 +65,56 @@ class Aside:
             pool, self._pool = self._pool, None
         if pool is not None and self._process == os.getpid():
             pool.shutdown()
+
+
+class HookCalls:
+    """Executes calls of hooks on one thread, in order. The thread ends when no call waits.
+
+    A call is left out if too many calls wait, or if it still waits `CLOSE_SECONDS` after `close`. Its run stays
+    pending, so that a delivery makes the call. A call that never returns keeps neither `close` nor the process waiting.
+    """
+
+    def __init__(self, most: int = MAX_WAITING, patience: float = CLOSE_SECONDS) -> None:
+        self._most = most
+        self._patience = patience
+        self._waiting = deque[Callable[[], object]]()
+        self._thread: threading.Thread | None = None
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+
+    def start(self, work: Callable[[], object]) -> None:
+        with self._lock:
+            if self._process != os.getpid():  # a forked child has no threads
+                self._process, self._thread = os.getpid(), None
+                self._waiting.clear()
+            if len(self._waiting) >= self._most:
+                tell("hooks", WARNING, f"a hook was not called because {self._most} calls wait; a delivery calls it")
+                return
+            self._waiting.append(traced("background", _nowhere, changes=False)(work))
+            if self._thread is None:
+                atexit.register(self.close)
+                self._thread = threading.Thread(target=self._run, name="graveler-hooks", daemon=True)
+                self._thread.start()
+
+    def close(self) -> None:
+        """Wait until all calls are made, but not longer than `CLOSE_SECONDS`."""
+        atexit.unregister(self.close)
+        if self._process != os.getpid():
+            return
+        thread = self._thread
+        if thread is not None:
+            thread.join(self._patience)
+            self._waiting.clear()
+
+    def _run(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._thread = None
+                    return
+                work = self._waiting.popleft()
+            with suppress(Exception):  # `traced` has logged it
+                work()
 
 
 def _nowhere() -> FlowTarget:

@@ -59,6 +59,8 @@ class Stores:
     cluster: Cluster | None = None
     """Cluster for work that exceeds this machine. `None` means that threads do all work."""
     background: Background = field(default_factory=AtOnce)
+    hook_calls: Background = field(default_factory=AtOnce)
+    """Calls of hooks after a change. They are separate from `background` because a hook may never return."""
     cutting: Cutting = field(default_factory=Cutting)
     sizes: Sizes = field(default_factory=Sizes)
     retry_budget: RetryBudget = field(default_factory=RetryBudget)
@@ -114,5 +116,6 @@ class Stores:
 
     def close(self) -> None:
         """Stop background work, and close connections and files. Later calls raise `Unavailable`."""
+        self.hook_calls.close()
         self.background.close()
         self.kv.close()

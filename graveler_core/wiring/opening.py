@@ -40,7 +40,7 @@ def open_stores(  # noqa: PLR0913 - arguments of `connect`, all of them optional
     from graveler_core.blobs.open import OpenedBlobs
     from graveler_core.committed.cache import TreeCache
     from graveler_core.kv.registry import open_store
-    from graveler_core.stores import Aside, Stores, Turns
+    from graveler_core.stores import Aside, HookCalls, Stores, Turns
 
     if not isinstance(url, str):
         raise InvalidInput(f"store {url!r}: must be a URL as text, as in 'sqlite:///meta.db'", kind=Kind.InvalidUrl)
@@ -65,7 +65,15 @@ def open_stores(  # noqa: PLR0913 - arguments of `connect`, all of them optional
     kv = open_store(url, storage_options)
     if metrics is not None:
         kv = Metered(kv, metrics)
-    return Stores(kv=kv, blobs=blobs, background=Aside(), turns=Turns(kv), ranges=ranges, hooks=callbacks())
+    return Stores(
+        kv=kv,
+        blobs=blobs,
+        background=Aside(),
+        hook_calls=HookCalls(),
+        turns=Turns(kv),
+        ranges=ranges,
+        hooks=callbacks(),
+    )
 
 
 def open_worker_stores(

@@ -7,15 +7,17 @@ A flow wraps its swap in `announced`. These steps surround the swap:
    result of each call.
 2. Store a run in the state `pending` for each hook after the change.
 3. ✓ The swap of the flow.
-4. Call the hooks after the change, in the background, and store the results. Their failure changes nothing.
+4. Call the hooks after the change, on a thread for hooks (`stores.hook_calls`), and store the results. Their failure
+   changes nothing.
 
 If the swap fails, the pending runs are removed. If the process ends between 2 and 4, or the response of the swap is
-lost, the pending runs stay. `engine.repositories.hook_delivery` finds them, and calls the hook if the change has
-happened. A hook after a change is therefore called at least once for each change, and never for a change that did not
-happen. Before a process calls the hook of a pending run, it takes the run: a swap moves the `due` time of the run. If
-two processes find the same run, the hook is therefore called once, unless the first process needs longer than `LEASE`.
-The swap also counts the first attempt. A pending run with attempts was therefore taken before, by a process that knew
-that the change has happened. `engine.protocol.hook_calls` takes runs, makes the calls, and stores the results.
+lost, or too many calls wait for the thread, the pending runs stay. `engine.repositories.hook_delivery` finds them, and
+calls the hook if the change has happened. A hook after a change is therefore called at least once for each change, and
+never for a change that did not happen. Before a process calls the hook of a pending run, it takes the run: a swap moves
+the `due` time of the run. If two processes find the same run, the hook is therefore called once, unless the first
+process needs longer than `LEASE`. The swap also counts the first attempt. A pending run with attempts was therefore
+taken before, by a process that knew that the change has happened. `engine.protocol.hook_calls` takes runs, makes the
+calls, and stores the results.
 
 The hooks of a repository are in its record, which every flow reads anyway, so a repository without hooks costs no call.
 An operation that begins after a hook was set calls the hook, in every process.
@@ -171,7 +173,7 @@ def _withdraw(stores: Stores, repo: RepositoryRecord, runs: PendingRuns) -> None
 
 def _start(stores: Stores, repo: RepositoryRecord, made: Announcement) -> None:
     for hook, run in made.runs:
-        stores.background.start(partial(_call_after, stores, repo, hook, run))
+        stores.hook_calls.start(partial(_call_after, stores, repo, hook, run))
 
 
 def _call_after(stores: Stores, repo: RepositoryRecord, hook: Webhook | Hook, run: Held[HookRun]) -> None:

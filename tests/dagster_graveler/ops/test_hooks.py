@@ -38,12 +38,12 @@ def committed_by_a_process_that_ends(repo: Repository) -> None:
         raise Crash
 
     repo.branch("main").put("a", b"1")
-    stores = replace(repo._stores, hooks=Hooks(send=dies), background=_Dying())
+    stores = replace(repo._stores, hooks=Hooks(send=dies), hook_calls=_Dying())
     Graveler(stores).repository("shop").branch("main").commit("m")
 
 
 class _Dying:
-    """Background work that is never done."""
+    """Calls of hooks that are never made."""
 
     def start(self, work: object) -> None:
         """Do nothing."""

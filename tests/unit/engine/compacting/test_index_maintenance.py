@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -15,9 +16,11 @@ from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.model.entities import Layout
 from graveler_core.model.entry import Entry
+from graveler_core.model.hook_runs import HookRequest
 from graveler_core.model.index import Index
+from graveler_core.model.webhooks import HookEvent
 from graveler_core.objects.commits import CommitCache
-from graveler_core.stores import Stores
+from graveler_core.stores import Aside, Hook, HookCalls, Hooks, Stores
 from graveler_core.testing.invariants import check_history
 from tests.unit.engine.interposed import Interposed, unavailable
 from tests.unit.engine.world import World, entry
@@ -214,3 +217,25 @@ def test_a_fold_holds_the_same_with_and_without_the_small_runs(monkeypatch: pyte
         left[share] = sum(run.elements for run in index.runs[index.own_run :])
         tended.check()
     assert left[2] > left[1 << 40] == 0
+
+
+def test_a_hook_that_never_returns_does_not_prevent_maintenance() -> None:
+    begun, released = threading.Event(), threading.Event()
+
+    def hangs(request: HookRequest, repository: object) -> None:
+        begun.set()
+        released.wait()
+
+    tended = Tended()
+    hook = Hook("hangs", hangs, (HookEvent.POST_COMMIT,))
+    calls = HookCalls()
+    stores = replace(tended.stores, background=Aside(), hook_calls=calls, hooks=Hooks(functions=(hook,)))
+    tended.commits(1, stores)
+    begun.wait()
+    before = tended.layout().index.metarange_id
+    tended.commits(DUE, stores)
+    stores.background.close()
+    assert tended.layout().index.metarange_id != before
+    released.set()
+    calls.close()
+    tended.check()
