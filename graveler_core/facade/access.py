@@ -53,6 +53,7 @@ class Access(Users, Policies):
 
         Raises:
             NotUnique: (`IamSetUp`) the store has users already.
+            Conflict: (`LastAdministrator`) existing policies would leave no administrator. The store stays open.
         """
         return set_up(*self._parts, user_id(admin), show=show, kept_by=secrets_keys)
 

@@ -20,6 +20,9 @@ before the register was taken. Only the waiting time depends on clocks.
 A new membership or attachment takes the register as well, because a policy that denies may begin to apply. Its delayed
 creation fails because the next change creates a relation with the same key that grants nothing. Other changes only give
 permissions, and do not take the register.
+
+Administrators whose permissions depend on the time do not count: if all others leave, nobody is an administrator once
+the time has come. They count only if there is no other administrator.
 """
 
 from __future__ import annotations
@@ -40,9 +43,9 @@ from graveler_core.iam.principal import in_context, is_set_up
 from graveler_core.kv.store import KeyValue, Predicate, Store, Stored
 from graveler_core.kv.wrappers.passing import Passing
 from graveler_core.model.clock import Clock, IdSource
-from graveler_core.model.iam import AccessChange, Attachment, Membership
+from graveler_core.model.iam import AccessChange, Attachment, Effect, Membership, Policy, Statement
 from graveler_core.model.ids import Nonce, UserId
-from graveler_core.model.permission import Action, Request, policy_resource, user_resource
+from graveler_core.model.permission import Action, ContextKey, Request, policy_resource, user_resource
 from graveler_core.records import access
 from graveler_core.records import iam_layout as keys
 from graveler_core.records.location import Location
@@ -100,19 +103,21 @@ def _disable(kv: Store, clock: Clock, ids: IdSource, former: AccessChange) -> No
 
 
 def _require(kv: Store, clock: Clock, view: Store, user: UserId | None) -> None:
-    if user is not None and not _is_administrator(kv, clock, user):
+    if user is not None and not is_administrator(kv, clock, user):
         return
-    if _has_administrator(view, clock) or not _has_administrator(kv, clock):
-        return
-    raise Conflict(
-        "this change would leave no administrator: no user with an access key could create and attach policies; make "
-        "another user an administrator first",
-        kind=Kind.LastAdministrator,
-    )
+    for always in (True, False):
+        if _has_administrator(view, clock, always):
+            return
+        if _has_administrator(kv, clock, always):
+            raise Conflict(
+                "this change would leave no administrator: no user with an access key could create and attach "
+                f"policies{' at all times' if always else ''}; make another user an administrator first",
+                kind=Kind.LastAdministrator,
+            )
 
 
-def _has_administrator(kv: Store, clock: Clock) -> bool:
-    return any(_is_administrator(kv, clock, user) for user in _users_with_keys(kv))
+def _has_administrator(kv: Store, clock: Clock, always: bool = False) -> bool:
+    return any(is_administrator(kv, clock, user, always=always) for user in _users_with_keys(kv))
 
 
 def _users_with_keys(kv: Store) -> Iterator[UserId]:
@@ -124,17 +129,31 @@ def _users_with_keys(kv: Store) -> Iterator[UserId]:
             yield UserId(user)
 
 
-def _is_administrator(kv: Store, clock: Clock, user: UserId) -> bool:
+def is_administrator(kv: Store, clock: Clock, user: UserId, *, always: bool = False) -> bool:
+    """Return true if a user is an administrator now, or, with `always`, at all times."""
     policies = effective_policies(kv, user)
     if not policies:
         return False
-    compiled = CompiledPolicies(policies, user)
+    compiled = CompiledPolicies(map(_at_all_times, policies) if always else policies, user)
     if not all(compiled.decide(in_context(needed, user, clock)).allowed for needed in _NEEDED):
         return False
     try:
         return next(credentials_of(kv, user), None) is not None
     except NotFound:  # it was deleted a moment ago
         return False
+
+
+def _at_all_times(policy: Policy) -> Policy:
+    """Return the policy with permissions and denials as they are at the least favourable time."""
+    statements = list[Statement]()
+    for statement in policy.statements:
+        others = {
+            operator: {key: values for key, values in tested.items() if key != ContextKey.TIME}
+            for operator, tested in statement.conditions.items()
+        }
+        if others == statement.conditions or statement.effect is Effect.DENY:
+            statements.append(statement.model_copy(update={"conditions": others}))
+    return policy.model_copy(update={"statements": tuple(statements)})
 
 
 class _View(Passing):

@@ -2,12 +2,13 @@
 
     1. create and attach preset policies and groups       existing ones stay
     2. create the administrator in the group Admins
-    3. create a credential and show it
+    3. create a credential, check that the user is an administrator now, and show the credential
     4. write the setup record ✓                           from here on every connection needs credentials
 
 The setup record is written last because it turns access control on. Before it, the store is open: everybody may do
 everything, so steps 1 to 3 give no further permissions to anybody. After it, an administrator exists who can
-authenticate, may do everything, and has seen the secret. In the opposite order, a crash could leave a store that nobody
+authenticate, may grant everything, and has seen the secret. Policies that existed before may be less than the presets
+of the same name, or deny. The setup is refused then. In the opposite order, a crash could leave a store that nobody
 can open.
 
 After a crash before step 4 the store is open, and the next run continues, with a new credential. The earlier secret may
@@ -26,12 +27,13 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
-from graveler_core.errors import Kind, NotFound, NotUnique, PredicateFailed
+from graveler_core.errors import Conflict, Kind, NotFound, NotUnique, PredicateFailed
 from graveler_core.iam import relations
 from graveler_core.iam.creation import create_group, create_policy, create_user
 from graveler_core.iam.credentials import create_credential, delete_credential
 from graveler_core.iam.deletion import delete_user
 from graveler_core.iam.entities import USERS, get
+from graveler_core.iam.last_administrator import is_administrator
 from graveler_core.kv.store import Store
 from graveler_core.model.clock import Clock, IdSource
 from graveler_core.model.iam import Effect, IamSetup, NewCredential, Statement
@@ -68,12 +70,16 @@ def set_up(  # noqa: PLR0913 - one call, the parts of a store and options
 
     Raises:
         NotUnique: Access control is already set up, possibly by a concurrent run (`IamSetUp`).
+        Conflict: Existing policies would leave no administrator (`LastAdministrator`). Access control is not set up.
     """
     _refuse_again(access.read(kv, keys.SETUP) is not None)
     _preset(kv, clock, ids)
     made_user = _made(partial(create_user, kv, clock, ids, admin))
     relations.add(kv, clock, ids, relations.membership(admin, ADMINS))
     made = create_credential(kv, clock, ids, admin, kept_by)
+    if not is_administrator(kv, clock, admin, always=True):
+        _take_back(kv, made, made_user)
+        raise _no_administrator(admin)
     show(made)
     uid = get(kv, USERS, admin).uid
     record = IamSetup(admin=admin, admin_uid=uid, creation_date=clock.now(), nonce=Nonce(ids.fresh()))
@@ -88,6 +94,15 @@ def set_up(  # noqa: PLR0913 - one call, the parts of a store and options
 def _refuse_again(stands: bool) -> None:
     if stands:
         raise NotUnique("access control is already set up", kind=Kind.IamSetUp)
+
+
+def _no_administrator(admin: UserId) -> Conflict:
+    return Conflict(
+        f"user {admin!r}: would not be an administrator, because an existing policy denies that, or has the name of a "
+        "preset policy and other statements; access control is not set up; delete the policy first",
+        kind=Kind.LastAdministrator,
+        user=admin,
+    )
 
 
 def _preset(kv: Store, clock: Clock, ids: IdSource) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from graveler_core.errors import Conflict, Kind, NotFound, OutcomeUnknown
 from graveler_core.facade.access import Access
-from graveler_core.iam.last_administrator import _has_administrator
+from graveler_core.iam.last_administrator import _has_administrator, is_administrator
 from graveler_core.kv.wrappers.passing import StoreCall
 from graveler_core.model.ids import GroupId, PolicyId, UserId
 from graveler_core.records import iam_layout as keys
@@ -79,6 +79,34 @@ def test_an_administrator_without_access_key_does_not_count(iam: Access) -> None
         iam.delete_user("ada")
     iam.create_credential("eve")
     iam.delete_user("ada")
+
+
+def test_an_administrator_until_a_date_does_not_count(world: World, iam: Access) -> None:
+    condition = {"DateLessThan": {"graveler:time": ["2999-01-01T00:00:00Z"]}}
+    iam.create_policy("dated", [{**ALL[0], "conditions": condition}])
+    iam.attach_policy("dated", user="bob")
+    assert is_administrator(world.kv, world.clock, UserId("bob"))
+    with pytest.raises(Conflict, match="at all times"):
+        iam.delete_user("ada")
+
+
+def test_an_administrator_who_will_be_denied_does_not_count(iam: Access) -> None:
+    condition = {"DateGreaterThan": {"graveler:time": ["2999-01-01T00:00:00Z"]}}
+    iam.add_member("Admins", "bob")
+    iam.create_policy("later", [{"effect": "deny", "actions": ["auth:*"], "resources": ["*"], "conditions": condition}])
+    iam.attach_policy("later", user="bob")
+    with pytest.raises(Conflict, match="at all times"):
+        iam.delete_user("ada")
+
+
+def test_the_last_administrator_until_a_date_stays(world: World, iam: Access) -> None:
+    condition = {"DateLessThan": {"graveler:time": ["2999-01-01T00:00:00Z"]}}
+    iam.create_policy("dated", [{**ALL[0], "conditions": condition}])
+    iam.attach_policy("dated", user="bob")
+    where = keys.group_policy(GroupId("Admins"), PolicyId("AuthFullAccess"))
+    world.kv.delete(where.partition, where.key)
+    with pytest.raises(Conflict):
+        iam.delete_user("bob")
 
 
 def test_a_second_access_key_is_enough(iam: Access) -> None:

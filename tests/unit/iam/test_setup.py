@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from graveler_core.errors import Kind, NotUnique, OutcomeUnknown
+from graveler_core.errors import Conflict, Kind, NotUnique, OutcomeUnknown
 from graveler_core.facade.access import Access
 from graveler_core.iam.principal import authenticate
 from graveler_core.iam.setup import PRESET_GROUPS, PRESET_POLICIES
@@ -163,3 +163,31 @@ def test_lost_answers(done: bool) -> None:
         if number >= len(kv.verbs):
             break
     assert number > 60
+
+
+READER = [{"effect": "allow", "actions": ["fs:*"], "resources": ["*"]}]
+DENIAL = [{"effect": "deny", "actions": ["auth:*"], "resources": ["*"]}]
+
+
+def test_a_policy_with_the_name_of_a_preset_does_not_lock_everybody_out(iam: Access) -> None:
+    shown = list[NewCredential]()
+    iam.create_policy("AuthFullAccess", READER)
+    with pytest.raises(Conflict, match="'ada': would not be an administrator") as refused:
+        iam.set_up("ada", show=shown.append)
+    assert refused.value.kind is Kind.LastAdministrator
+    assert not iam.is_set_up
+    assert not shown
+    assert not list(iam.users())
+    iam.delete_policy("AuthFullAccess")
+    iam.set_up("ada")
+
+
+@pytest.mark.parametrize("condition", [{}, {"DateGreaterThan": {"graveler:time": ["2999-01-01T00:00:00Z"]}}])
+def test_a_denial_does_not_lock_everybody_out(iam: Access, condition: dict[str, object]) -> None:
+    iam.create_policy("denial", [{**DENIAL[0], "conditions": condition}])
+    iam.create_user("ada")
+    iam.attach_policy("denial", user="ada")
+    with pytest.raises(Conflict):
+        iam.set_up("ada")
+    assert not iam.is_set_up
+    assert not list(iam.credentials("ada"))
