@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum
@@ -65,6 +66,15 @@ def translating(verb: Verb, uri: str) -> Iterator[None]:
         yield
     except (below.BaseError, OSError, ValueError) as e:
         raise translated(e, verb, uri) from None
+
+
+@contextmanager
+def on_local_disk() -> Iterator[None]:
+    """Convert errors of the operating system about temporary files. Their own messages name no location."""
+    try:
+        yield
+    except OSError as e:
+        raise translated(e, Verb.WRITE, f"a temporary file in {tempfile.tempdir or 'any directory'}") from None
 
 
 def translated(error: Exception, verb: Verb, uri: str) -> GravelerError:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import mmap
 import posixpath
-import tempfile
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from io import FileIO
 from tempfile import TemporaryFile
 
-from graveler_core.blobs.failures import Verb, translating
+from graveler_core.blobs.failures import on_local_disk
 from graveler_core.blobs.port import Blobs, BlobStores
 from graveler_core.errors import CorruptData, InvalidInput, Kind, NotFound, NotUnique
 from graveler_core.model.address import Namespace, namespace
@@ -47,7 +46,7 @@ class DumpFile:
         if self.blobs.head(self.address) is not None:
             raise self._exists()
         with ExitStack() as opened:
-            with _on_local_disk():
+            with on_local_disk():
                 # Unbuffered, because closing a buffer that could not be written would fail again.
                 file = opened.enter_context(TemporaryFile(buffering=0))
             yield TemporaryDump(file)
@@ -84,7 +83,7 @@ class TemporaryDump:
     def write(self, data: bytes) -> None:
         """Append all bytes."""
         left = memoryview(data)
-        with _on_local_disk():
+        with on_local_disk():
             while left:
                 left = left[self.file.write(left) :]
 
@@ -111,11 +110,6 @@ class Pieces:
         taken, self._held = self._held[:count], self._held[count:]
         self.at += len(taken)
         return taken
-
-
-def _on_local_disk() -> AbstractContextManager[None]:
-    """Convert errors of the operating system about temporary files. Their own messages name no location."""
-    return translating(Verb.WRITE, f"a temporary file in {tempfile.tempdir or 'any directory'}")
 
 
 def dump_file(stores: BlobStores, uri: str) -> DumpFile:

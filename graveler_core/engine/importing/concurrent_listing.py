@@ -20,6 +20,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
+from graveler_core.blobs.failures import on_local_disk
 from graveler_core.blobs.foreign import PAGE
 from graveler_core.blobs.port import LISTED, Foreign
 
@@ -65,9 +66,16 @@ def listed_concurrently(
 
     A last bound of `None` means the end of the listing. Each pair of neighbouring keys bounds a partition. Pages are on
     local disk until they are read. Closing the iterator ends the listing.
+
+    Raises:
+        Unavailable: A temporary file cannot be written or read, for example because the disk is full (`StoreFull`).
     """
     over = threading.Event()
-    with tempfile.TemporaryDirectory(prefix="graveler-import-") as directory, ThreadPoolExecutor(LISTERS) as pool:
+    with (
+        on_local_disk(),
+        tempfile.TemporaryDirectory(prefix="graveler-import-") as directory,
+        ThreadPoolExecutor(LISTERS) as pool,
+    ):
         parts = list(pairwise(bounds))
         files = [Path(directory, str(number)) for number in range(len(parts))]
         begun = [

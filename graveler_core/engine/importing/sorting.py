@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from graveler_core.blobs.failures import on_local_disk
 from graveler_core.codec.entry_columns import sorted_by_key
 from graveler_core.codec.row_name import row_path
 from graveler_core.errors import InvalidInput, Kind
@@ -32,11 +33,14 @@ def in_order(tables: Iterator[pa.Table], *, rising: bool) -> Iterator[Iterator[p
 
     Raises:
         InvalidInput: A key occurs twice.
+        Unavailable: A temporary file cannot be written or read, for example because the disk is full (`StoreFull`).
     """
     if rising:
         yield _rising(tables)
         return
-    with tempfile.TemporaryDirectory(prefix="graveler-import-") as directory:
+    with on_local_disk():
+        place = tempfile.TemporaryDirectory(prefix="graveler-import-")
+    with place as directory:
         runs, rows = _runs(tables, Path(directory))
         yield _all_of_them(merge([_read(run) for run in runs]) if runs else iter(()), rows)
 
@@ -72,13 +76,13 @@ def _runs(tables: Iterator[pa.Table], directory: Path) -> tuple[list[Path], int]
 
 def _written(tables: list[pa.Table], file: Path) -> Path:
     table = sorted_by_key(pa.concat_tables(tables))
-    with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+    with on_local_disk(), pa.OSFile(str(file), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table, max_chunksize=_PAGE_ROWS)
     return file
 
 
 def _read(file: Path) -> Iterator[pa.Table]:
-    with pa.memory_map(str(file)) as source:
+    with on_local_disk(), pa.memory_map(str(file)) as source:
         reader = pa.ipc.open_file(source)
         for number in range(reader.num_record_batches):
             yield pa.Table.from_batches([reader.get_batch(number)])

@@ -47,6 +47,7 @@ from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
 from graveler_core.stores import Stores
+from graveler_core.telemetry.secrets import without_secrets
 
 RENEWAL_SECONDS: Final = 10.0
 """Seconds between two renewals of a running task."""
@@ -77,6 +78,9 @@ def get(stores: Stores, repo: RepositoryRecord, id: str) -> Task:
 def run(stores: Stores, repo: RepositoryRecord, id: str, user: str, work: Work) -> Task:
     """Run a task to its end, unless another process runs it or it has ended. Return its record.
 
+    Any error of the work ends the task as failed. Otherwise it would be run again and again. An error that is not a
+    `GravelerError` is raised, too.
+
     Raises:
         PermissionDenied: Another user began the task.
     """
@@ -91,7 +95,13 @@ def run(stores: Stores, repo: RepositoryRecord, id: str, user: str, work: Work) 
     except GravelerError as error:
         if listed.lost:  # whoever has the task says how it ends
             return get(stores, repo, id)
-        return _change(stores, repo, id, partial(_failed, error))
+        return _change(stores, repo, id, partial(_failed, error.message))
+    except Exception as error:
+        if not listed.lost:
+            text = without_secrets(f"{type(error).__name__}: {error}")
+            with suppress(GravelerError):  # the error of the work is raised
+                _change(stores, repo, id, partial(_failed, text))
+        raise
 
     def done(now: Task) -> dict[str, Any]:
         # A process that finds the commit of another one has listed nothing.
@@ -118,11 +128,11 @@ def cancel(stores: Stores, repo: RepositoryRecord, id: str, user: str) -> Task:
     return _change(stores, repo, id, cancelled)
 
 
-def _failed(error: GravelerError, now: Task) -> dict[str, Any]:
+def _failed(error: str, now: Task) -> dict[str, Any]:
     """Return the change for an error, unless the task was cancelled or has ended in another process."""
     if now.state is not TaskState.RUNNING:
         return {}
-    return {"state": TaskState.FAILED, "error": error.message}
+    return {"state": TaskState.FAILED, "error": error}
 
 
 def _claim(stores: Stores, repo: RepositoryRecord, id: str) -> Task | None:
@@ -157,15 +167,18 @@ def _renewing(stores: Stores, repo: RepositoryRecord, claimed: Task, listed: _Li
     over = threading.Event()
 
     def renew() -> None:
-        mine = claimed.nonce
+        mine = {claimed.nonce}  # several if the response of a renewal is missing
         while not over.wait(RENEWAL_SECONDS):
             with suppress(GravelerError):  # the next renewal finds out
                 held = _held(stores, repo, claimed.id)
-                if held.value.nonce != mine:
+                if held.value.nonce not in mine:
                     listed.lost = True
                     return
                 renewed = {"renewed": stores.clock.now(), "objects": listed.objects}
-                mine = _swap(stores, repo, held, renewed).nonce
+                nonce = Nonce(stores.ids.fresh())
+                mine.add(nonce)
+                _swap(stores, repo, held, renewed, nonce)
+                mine = {nonce}
 
     thread = threading.Thread(target=renew, name=f"graveler-task-{claimed.id}", daemon=True)
     thread.start()
@@ -192,8 +205,10 @@ def _change(stores: Stores, repo: RepositoryRecord, id: str, change: Callable[[T
     return retry(stores, f"task {id}", attempt)
 
 
-def _swap(stores: Stores, repo: RepositoryRecord, held: Held[Task], update: dict[str, Any]) -> Task:
-    nonce = Nonce(stores.ids.fresh())
+def _swap(
+    stores: Stores, repo: RepositoryRecord, held: Held[Task], update: dict[str, Any], nonce: Nonce | None = None
+) -> Task:
+    nonce = nonce or Nonce(stores.ids.fresh())
     record = held.value.model_copy(update={**update, "nonce": nonce})
     where = keys.tasks(repo).at(record.id)
     return access.replace(stores.kv, where, held, record, mine=lambda now: now.nonce == nonce).value

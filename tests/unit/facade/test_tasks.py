@@ -8,7 +8,7 @@ import pytest
 
 from graveler_core import connect
 from graveler_core.engine.repositories import tasks
-from graveler_core.errors import Conflict, InvalidInput, NotFound, Unavailable
+from graveler_core.errors import Conflict, InvalidInput, NotFound, OutcomeUnknown, Unavailable
 from graveler_core.facade.repository import Repository
 from graveler_core.model.tasks import KEPT, LEASE, Task, TaskState
 from tests.unit.engine.importing.sources import lake
@@ -215,6 +215,42 @@ def test_a_store_that_is_gone_for_a_moment_fails_the_task(
 
     monkeypatch.setattr(Repository, "import_prefix", gone)
     assert repo.run_task(repo.begin_import("main", uri=uri).id).error == "the store is gone"
+
+
+def test_an_error_that_nobody_expects_fails_the_task_and_is_raised(
+    repo: Repository, uri: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*args: object, **options: object) -> object:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Repository, "import_prefix", broken)
+    task = repo.begin_import("main", uri=uri)
+    with pytest.raises(OSError, match="No space left"):
+        repo.run_task(task.id)
+    failed = repo.task(task.id)
+    assert (failed.state, "No space left" in failed.error) == (TaskState.FAILED, True)
+
+
+def test_a_renewal_without_response_does_not_lose_the_task(
+    repo: Repository, uri: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, real_import, swaps = tasks._swap, Repository.import_prefix, list[Task]()
+
+    def swap(*args: object, **options: object) -> Task:
+        swaps.append(real(*args, **options))  # type: ignore[arg-type]
+        if len(swaps) == 2:  # the first renewal, after the claim
+            raise OutcomeUnknown("the response was lost")
+        return swaps[-1]
+
+    def waits(self: Repository, *args: object, **options: object) -> object:
+        while len(swaps) < 4:
+            options["progress"](0)  # type: ignore[operator]
+        return real_import(self, *args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(tasks, "RENEWAL_SECONDS", 0.001)
+    monkeypatch.setattr(tasks, "_swap", swap)
+    monkeypatch.setattr(Repository, "import_prefix", waits)
+    assert repo.run_task(repo.begin_import("main", uri=uri).id).state is TaskState.DONE
 
 
 def test_a_dump_is_restored_in_another_store(repo: Repository) -> None:

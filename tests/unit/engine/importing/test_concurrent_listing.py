@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from errno import ENOSPC
 from itertools import count, pairwise
 from uuid import uuid4
 
@@ -16,10 +17,12 @@ from graveler_core.blobs import foreign
 from graveler_core.blobs.open import OpenedBlobs
 from graveler_core.blobs.port import Foreign
 from graveler_core.engine.importing import concurrent_listing as parts
-from graveler_core.engine.importing.concurrent_listing import side_by_side
+from graveler_core.engine.importing.concurrent_listing import listed_concurrently, side_by_side
+from graveler_core.engine.importing.sorting import in_order
 from graveler_core.engine.importing.sources import Prefix
-from graveler_core.errors import Unavailable
+from graveler_core.errors import Kind, Unavailable
 from graveler_core.model.address import namespace
+from graveler_core.model.entry import RECORD_SCHEMA
 from tests.s3_server import S3Server
 from tests.unit.engine.importing.sources import Listing, lake
 from tests.unit.engine.world import World
@@ -127,3 +130,28 @@ def test_nobody_wants_more() -> None:
     assert next(pages).num_rows
     pages.close()  # type: ignore[attr-defined]
     assert list(pages) == []
+
+
+@pytest.fixture
+def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No temporary file can be written."""
+
+    def full(*args: object) -> None:
+        raise OSError(ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(pa, "OSFile", full)
+
+
+@pytest.mark.usefixtures("full_disk")
+def test_a_full_disk_is_reported() -> None:
+    objects = OpenedBlobs().foreign(namespace(lake(dict.fromkeys("abcd", b"x"), f"memory://full-{uuid4().hex}/raw")))
+    with pytest.raises(Unavailable, match="a temporary file in") as refused:
+        list(listed_concurrently(objects, ["", "b", None], unchanged))
+    assert refused.value.kind is Kind.StoreFull
+
+
+@pytest.mark.usefixtures("full_disk")
+def test_a_disk_that_is_full_when_records_are_sorted_is_reported() -> None:
+    tables = iter([RECORD_SCHEMA.empty_table()])
+    with pytest.raises(Unavailable, match="a temporary file in"), in_order(tables, rising=False):
+        pass
