@@ -208,7 +208,8 @@ def require_unstaged(view: BranchView, gathered: Gathered, branch: BranchId) -> 
 
     A write that is acknowledged after this check is ordered after the import, and stays staged on top of it.
     """
-    paths = [key.decode() for key in islice(_staged(view, gathered), SHOWN)]
+    # Staged changes may begin after a prefix, between the bytes of a character.
+    paths = [key.decode(errors="replace") for key in islice(_staged(view, gathered), SHOWN)]
     if paths:
         raise DirtyBranch(
             f"import: some of its paths are staged on branch {branch!r}, the first is {paths[0]!r}; "

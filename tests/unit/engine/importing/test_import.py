@@ -192,6 +192,14 @@ class TestStaged:
             repo(world).import_prefix(lake(FILES), "main", "d", mode="replace")
         assert len(list(main.uncommitted())) == 1
 
+    @pytest.mark.parametrize("removed", ["", "d/"])
+    def test_what_remains_of_a_removal_may_begin_within_a_character(self, world: World, removed: str) -> None:
+        main = world.branch()
+        main.remove_prefix(removed)
+        main.reset("d/\u00ff")
+        with pytest.raises(DirtyBranch, match="the first is 'd/"):
+            repo(world).import_prefix(lake(FILES), "main", "d", mode="replace")
+
     @pytest.mark.parametrize("mode", ["add", "replace"])
     def test_compacted_elsewhere(self, world: World, mode: str) -> None:
         main = world.branch()
