@@ -56,7 +56,6 @@ from graveler_core.errors import (
     OutcomeUnknown,
     PredicateFailed,
     SlowDown,
-    Unavailable,
 )
 from graveler_core.model.entities import BranchRecord, Commit
 from graveler_core.model.ids import BranchId, CommitId, MetarangeId, RepositoryId
@@ -311,7 +310,7 @@ def _not_happened(stores: Stores, registers: Registers) -> bool:
         if current is None or (current.value.uid, current.value.epoch) != (base.uid, base.epoch):
             return False
         return base.commit_id in _chain(stores, registers, current.value.commit_id)
-    except (SlowDown, Unavailable):
+    except GravelerError:  # the chain cannot be read, so nothing is known
         return False
 
 

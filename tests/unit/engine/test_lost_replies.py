@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from graveler_core.errors import NoChanges, NotFound, NotUnique, OutcomeUnknown, SlowDown
+from graveler_core.records import layout as keys
 from tests.unit.engine.flows import FLOWS, prepared, run, seen
 from tests.unit.engine.interposed import Interposed
+from tests.unit.engine.world import World, entry
 
 MAY_BE_UNKNOWN = {"stage", "put", "remove", "remove what is staged", "stage few", "create branch", "create tag"}
 """Their data is one plain write, or what is sent only once: a second sending could come when somebody has deleted what
@@ -56,3 +58,26 @@ def test_all_replies_are_lost(flow: str) -> None:
     except (NoChanges, NotUnique, NotFound):
         # A creation that went under half-way holds its name until it is declared failed.
         assert seen(world) == (before if flow == "create repository" else after)
+
+
+def test_a_commit_is_not_denied_because_a_later_one_is_damaged() -> None:
+    """The response of the swap is lost, another process commits, and the head cannot be read."""
+    world = World()
+    world.repository()
+    world.branch().stage("a", entry(1))
+    rehearsal = world.fork()
+    kv = Interposed(rehearsal.kv)
+    rehearsal.graveler(kv).repository("repo").branch("main").commit("mine")
+    swap = kv.verbs.index("write_and_swap")
+
+    def damage() -> None:
+        main = world.branch()
+        main.stage("b", entry(2))
+        where = keys.commit(main._record, main.commit("on top").id)
+        world.kv.delete(where.partition, where.key)
+
+    kv = Interposed(world.kv)
+    kv.lose[swap] = True
+    kv.before[swap + 1] = damage
+    with pytest.raises(OutcomeUnknown, match="did not confirm"):
+        world.graveler(kv).repository("repo").branch("main").commit("mine")
