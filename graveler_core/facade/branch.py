@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -28,7 +27,7 @@ from graveler_core.guard import needs
 from graveler_core.guard.addresses import of_operations
 from graveler_core.guard.merges import new_name
 from graveler_core.guard.operation import operation
-from graveler_core.guard.staged_names import shown_to
+from graveler_core.guard.staged_names import pressure_shown_to, shown_to
 from graveler_core.model.bounds import Bounds
 from graveler_core.model.changes import Change, StagedRecord
 from graveler_core.model.compaction import CompactionHistory
@@ -255,13 +254,14 @@ class Branch(DirectUploads, PartStaging):
             returned.
 
         Returns:
-            The pressure of the branch, with its record as `record` returns it.
+            The pressure of the branch, with its record as `record` returns it. The record of the repository contains
+            webhooks and rules only for those who may read them.
 
         Raises:
             NotFound: (`BranchNotFound`) the branch has been deleted.
         """
         found = (pressure.recount if exact else pressure.of_branch)(*self._at)
-        return replace(found, branch=shown_to(self._stores.principal, self._record.id)(found.branch))
+        return pressure_shown_to(self._stores.principal, found)
 
     @operation("list compactions", needs.branch(Action.READ_BRANCH))
     def compactions(self) -> CompactionHistory:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
@@ -23,7 +22,7 @@ from graveler_core.facade.repository import Repository
 from graveler_core.guard import needs
 from graveler_core.guard.operation import operation
 from graveler_core.guard.scope import Scope, branch_scope
-from graveler_core.guard.staged_names import shown_to
+from graveler_core.guard.staged_names import pressure_shown_to
 from graveler_core.model.bounds import Bounds
 from graveler_core.model.names import branch_id, repository_id
 from graveler_core.model.permission import Action
@@ -239,16 +238,15 @@ class Graveler(Deletion, MigrationCompletion, MigrationFromLakefs, MigrationFrom
             limit: Maximum number of items. `None` means all.
 
         Returns:
-            A listing of branches with their pressure, and their records as `Branch.record` returns them.
+            A listing of branches with their pressure, and their records as `Branch.record` returns them. The records of
+            repositories contain webhooks and rules only for those who may read them.
 
         Raises:
             InvalidInput: an argument is not valid.
         """
         surveyed = pressure.survey(self._stores, **between(prefix, after))
         found = (item for item in surveyed if self._shows(branch_scope(item.repository.id, item.branch.id)))
-        shown = (
-            replace(item, branch=shown_to(self._stores.principal, item.repository.id)(item.branch)) for item in found
-        )
+        shown = (pressure_shown_to(self._stores.principal, item) for item in found)
         return Listing(shown, lambda item: item.token, limit)
 
 

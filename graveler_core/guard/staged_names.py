@@ -1,16 +1,20 @@
-"""Branch records for callers who may read a branch, but not list its paths.
+"""Branch records for callers who may read a branch, but not list its paths, and records of their repositories.
 
 The layers of a record name prefixes that were removed or restored, and partitions of the key-value store. Such a
 caller sees how many layers there are, and of which kind, but no prefix, and an opaque name for each partition.
+
+The record of a repository also has its webhooks and rules. Each of them is left out for callers who may not read it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from hashlib import blake2b
 from typing import Final
 
-from graveler_core.guard.scope import branch_scope
+from graveler_core.engine.staging.pressure import BranchPressure
+from graveler_core.guard.scope import Scope, branch_scope
 from graveler_core.iam.principal import Principal
 from graveler_core.model.entities import BranchRecord
 from graveler_core.model.ids import LayerId, RepositoryId, StagingToken
@@ -33,6 +37,23 @@ def shown_to(principal: Principal | None, repository: RepositoryId) -> Callable[
         record
         if principal.allows(branch_scope(repository, record.id).on_prefix(Action.LIST_OBJECTS))
         else without_staged_names(record)
+    )
+
+
+def pressure_shown_to(principal: Principal | None, found: BranchPressure) -> BranchPressure:
+    """Return the pressure of a branch with the records of branch and repository as a principal may see them."""
+    if principal is None:
+        return found
+    scope = Scope(found.repository.id)
+    hidden = dict[str, object]()
+    if not principal.allows(scope.on_repository(Action.READ_HOOKS)):
+        hidden |= {"webhooks": ()}
+    if not principal.allows(scope.on_repository(Action.GET_BRANCH_PROTECTION)):
+        hidden |= {"protection": (), "required_checks": ()}
+    return replace(
+        found,
+        repository=found.repository.model_copy(update=hidden),
+        branch=shown_to(principal, found.repository.id)(found.branch),
     )
 
 

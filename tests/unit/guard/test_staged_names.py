@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from graveler_core.engine.staging.pressure import BranchPressure
 from graveler_core.facade.graveler import Graveler
-from graveler_core.model.entities import BranchRecord
+from graveler_core.model.entities import BranchRecord, RepositoryRecord
 from graveler_core.model.layers import PrefixRemoval, SealedToken
 from graveler_core.model.permission import Action
 from tests.unit.engine.world import World, entry
@@ -62,6 +63,31 @@ def test_no_name_is_shown_to_those_who_may_not_list_every_path(world: World, nam
 def test_the_record_is_complete_for_those_who_may_list_every_path(world: World, name: str) -> None:
     told = everything(Says(Action.READ_OBJECT, EVERY, deny=True))
     assert RECORDS[name](guarded(world, told)) == RECORDS[name](world.graveler())
+
+
+PRESSURES: dict[str, Callable[[Graveler], BranchPressure]] = {
+    "pressure": lambda g: g.repository("repo").branch("main").pressure(),
+    "exact pressure": lambda g: g.repository("repo").branch("main").pressure(exact=True),
+    "pressures": lambda g: next(g.pressures()),
+}
+
+
+@pytest.mark.parametrize("name", sorted(PRESSURES))
+def test_rules_and_webhooks_are_shown_to_those_who_may_read_them(world: World, name: str) -> None:
+    repo = world.graveler().repository("repo")
+    repo.set_hook("hook", "http://internal/", ["post-commit"])
+    repo.protect("release-*")
+    repo.require_checks("release-*", ["rows"])
+    kept = PRESSURES[name](world.graveler()).repository
+    assert kept.webhooks
+    rules = {"protection": (), "required_checks": ()}
+
+    def shown(*denied: Action) -> RepositoryRecord:
+        return PRESSURES[name](guarded(world, everything(*(Says(action, deny=True) for action in denied)))).repository
+
+    assert shown() == kept
+    assert shown(Action.READ_HOOKS) == kept.model_copy(update={"webhooks": ()})
+    assert shown(Action.GET_BRANCH_PROTECTION) == kept.model_copy(update=rules)
 
 
 def test_the_branch_through_which_one_may_list_counts(world: World) -> None:
