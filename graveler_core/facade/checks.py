@@ -39,7 +39,8 @@ class Checks(Handle):
         """Report the result of a check on the content of a commit or of a tree.
 
         A later report of the same check on the same commit or tree replaces this one. A report on a tree holds for
-        every commit with exactly this content: use it for content that was checked before it was committed.
+        every commit with exactly this content: use it for content that was checked before it was committed. A report on
+        a commit also replaces an earlier report on its tree, for this commit.
 
         Args:
             name: Name of the check, 1 to 255 printable characters.
@@ -72,7 +73,7 @@ class Checks(Handle):
         if tree is not None:
             check_reports.report_on_tree(self._stores, self.id, MetarangeId(content_hash("tree", tree)), report)
         elif commit is not None:
-            check_reports.report_on_commit(self._stores, self.id, commit, report)
+            return check_reports.report_on_commit(self._stores, self.id, commit, report)
         return report
 
     @operation("list checks", needs.refs(Action.READ_COMMIT))

@@ -21,7 +21,9 @@ class CheckReport(Record):
     name: str
     passed: bool
     since: datetime
-    """Time of the report, by the clock of the process that made it."""
+    """Time of the report, by the clock of the process that made it. A report on a commit has at least the time of the
+    report on its tree.
+    """
     url: str = Field(default="", exclude_if=operator.not_)
     """Page with the details."""
     message: str = Field(default="", exclude_if=operator.not_)

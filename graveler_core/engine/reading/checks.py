@@ -25,11 +25,17 @@ def reports_on_commit(stores: Stores, repository: RepositoryRecord, commit: Stor
     If a check is reported on both the commit and its tree, the later report counts.
     """
     found = _reports(stores, keys.commit_checks(repository, commit.id))
-    if next(access.scan(stores.kv, keys.tree_checks(repository)), None) is not None:
-        for name, report in reports_on_tree(stores, repository, tree_of(stores, repository, commit)).items():
-            if name not in found or found[name].since < report.since:
-                found[name] = report
+    for name, report in reports_on_tree_of(stores, repository, commit).items():
+        if name not in found or found[name].since < report.since:
+            found[name] = report
     return dict(sorted(found.items()))
+
+
+def reports_on_tree_of(stores: Stores, repository: RepositoryRecord, commit: StoredCommit) -> dict[str, CheckReport]:
+    """Return the reports of checks on the tree of a commit, by name in order of the names."""
+    if next(access.scan(stores.kv, keys.tree_checks(repository)), None) is None:
+        return {}
+    return reports_on_tree(stores, repository, tree_of(stores, repository, commit))
 
 
 def reports_on_tree(stores: Stores, repository: RepositoryRecord, tree: MetarangeId) -> dict[str, CheckReport]:

@@ -98,6 +98,19 @@ def test_of_reports_on_a_commit_and_on_its_tree_the_later_one_counts(world: Worl
     assert not repo.checks("dev")["rows"].passed
 
 
+def test_a_report_on_a_commit_counts_though_the_clock_of_the_report_on_its_tree_is_ahead(
+    world: World, repo: Repository
+) -> None:
+    tree = repo.at("dev@").tree_id()
+    now = world.clock.time
+    world.clock.time = now + timedelta(minutes=5)
+    repo.report_check("rows", True, tree=tree)
+    world.clock.time = now
+    report = repo.report_check("rows", False, commit="dev")
+    assert repo.checks("dev") == {"rows": report}
+    assert not report.passed
+
+
 def test_direct_changes_are_refused(repo: Repository) -> None:
     repo.require_checks("m*", ["rows"])
     main = repo.branch("main")
