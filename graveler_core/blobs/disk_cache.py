@@ -3,8 +3,9 @@
     <directory>/<2 hex digits>/<62>     the hash of the object's URI: checksum of URI and content (16 bytes), content
     <directory>/writing/<uuid>          an incomplete file
 
-A file gets its name only when it is complete. It is used only if its checksum is right. Any other file is ignored and
-deleted.
+A file gets its name only when it is complete. It is used only if its checksum is right. Otherwise it is ignored and
+deleted. Files with other names than these are neither counted nor deleted, so that a directory with files of others is
+safe.
 When the total size exceeds the limit, the least recently used files are deleted; the modification time of a file is the
 time of its last use. If the directory cannot be read or written, nothing fails and nothing is cached.
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import threading
 import time
 import uuid
@@ -32,6 +34,9 @@ when this fraction of the limit was written.
 """
 _CHECKSUM_BYTES: Final = 16
 _WRITING: Final = "writing"
+_COMPLETE = re.compile(r"[0-9a-f]{2}/[0-9a-f]{62}")
+"""Name of a complete file, with that of its directory."""
+_INCOMPLETE = re.compile(_WRITING + r"/[0-9a-f]{32}")
 _ABANDONED_SECONDS: Final = 3_600
 """Age in seconds after which an incomplete file counts as abandoned."""
 
@@ -117,13 +122,13 @@ class DiskCache:
             left -= size
 
     def _files(self) -> Iterator[tuple[Path, os.stat_result]]:
-        """Yield all complete files, and delete abandoned incomplete ones."""
+        """Yield all complete files, and delete abandoned incomplete ones. Ignore files that the cache did not write."""
         for path in self._directory.glob("*/*"):
+            name = f"{path.parent.name}/{path.name}"
             with suppress(OSError):  # another process has deleted it
-                info = path.stat()
-                if path.parent.name != _WRITING:
-                    yield path, info
-                elif info.st_mtime < time.time() - _ABANDONED_SECONDS:
+                if _COMPLETE.fullmatch(name):
+                    yield path, path.stat()
+                elif _INCOMPLETE.fullmatch(name) and path.stat().st_mtime < time.time() - _ABANDONED_SECONDS:
                     path.unlink()
 
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+import uuid
 from pathlib import Path
 
 import pytest
@@ -113,11 +114,28 @@ def test_keeps_to_its_bytes(tmp_path: Path, sizes: list[int]) -> None:
 def test_a_file_that_never_became_whole_goes(tmp_path: Path) -> None:
     writing = tmp_path / "writing"
     writing.mkdir()
-    for name, age in (("old", 4_000), ("new", 10)):
+    old, new = uuid.uuid4().hex, uuid.uuid4().hex
+    for name, age in ((old, 4_000), (new, 10)):
         (writing / name).write_bytes(b"half")
         os.utime(writing / name, (time.time() - age,) * 2)
     DiskCache(tmp_path).put(URI, b"1")
-    assert [path.name for path in writing.iterdir()] == ["new"]
+    assert [path.name for path in writing.iterdir()] == [new]
+
+
+def test_files_of_others_in_the_directory_stay(tmp_path: Path) -> None:
+    cache = DiskCache(tmp_path, 1_000)
+    cache.put(URI, bytes(100))
+    (own,) = files(tmp_path)
+    others = ["docs/thesis", "writing/novel", f"{own.parent.name}/thesis", f"docs/{own.name}", "thesis"]
+    for name in others:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(bytes(2_000))
+    grown_old(tmp_path, 1_000_000)
+    for number in range(10):
+        cache.put(str(number), bytes(100))
+    assert not own.exists()
+    assert all((tmp_path / name).exists() for name in others)
+    assert cache.get("9") is not None
 
 
 def test_a_directory_that_takes_nothing_makes_nothing_fail(tmp_path: Path) -> None:
