@@ -32,6 +32,7 @@ from graveler_core.errors import (
 _STATUS = re.compile(r"non-2xx status code: (\d{3})")
 _CODE = re.compile(r"<Code>([A-Za-z]{1,64})</Code>")
 _KEY_CODE = re.compile(r"DeleteFailed \{[^}]*?\n\s*code: \"([A-Za-z]{1,64})\"")
+_REPEATED = re.compile(r" after \d+ retr")
 _HTTP = re.compile(r"HttpError \{\s*kind: (\w+)")
 _THROTTLED = {"429", "503"}
 _REFUSED = {"401", "403", "407"}
@@ -177,6 +178,11 @@ def error_code(error: Exception) -> str:
 def status_of(error: Exception) -> str:
     """Return the status of the answer of a service, or an empty text if there was none."""
     return _first(_STATUS, str(error))
+
+
+def was_repeated(error: Exception) -> bool:
+    """Return true if the request that failed was not the first one: obstore repeats requests whose response was lost."""
+    return _REPEATED.search(str(error)) is not None
 
 
 def was_not_sent(error: Exception) -> bool:

@@ -21,6 +21,7 @@ from graveler_core.blobs.failures import (
     translated,
     translating,
     unsigned,
+    was_repeated,
 )
 from graveler_core.blobs.nested import read_elsewhere
 from graveler_core.blobs.port import CHUNK_BYTES, BlobInfo, Blobs, Data
@@ -55,15 +56,16 @@ class RemoteBlobs(Blobs):
         key, uri = self._key(address), self.uri(address)
         content = memoryview(data).cast("B") if len(data) else b""
         unknown: OutcomeUnknown | None = None
+        repeated = False
         for _ in range(_ATTEMPTS):
             try:
                 obstore.put(self._store, key, content, mode="create", use_multipart=False)
             except AlreadyExistsError as e:
-                if unknown is not None:
-                    return self.read(address) == content
+                repeated = repeated or unknown is not None or was_repeated(e)
                 # S3 returns this error while another write of the address is in progress, which may still fail.
                 if error_code(e) != "ConditionalRequestConflict" or self.head(address) is not None:
-                    return False
+                    # An earlier request, whose response was lost, may have created the object.
+                    return repeated and self.read(address) == content
             except (BaseError, OSError, ValueError) as e:
                 error = translated(e, Verb.WRITE, uri)
                 if not isinstance(error, OutcomeUnknown):

@@ -130,6 +130,36 @@ def test_a_lost_reply_is_repeated(server: Server, blobs: Blobs, lost: str) -> No
     assert server.requests[:2] == ["PUT", "PUT"]
 
 
+@pytest.fixture
+def repeating(server: Server) -> Blobs:
+    """The objects as `blobs`, but obstore itself repeats requests, as it does by default."""
+    options = {name: value for name, value in OPTIONS.items() if name != "max_retries"}
+    return open_blobs("s3://bucket", {**options, "endpoint": f"http://127.0.0.1:{server.http.server_port}"})
+
+
+@pytest.mark.parametrize("script", [["lost"], ["lost", "409 ConditionalRequestConflict"]], ids=" ".join)
+def test_a_request_that_obstore_repeats_creates_the_object(server: Server, repeating: Blobs, script: list[str]) -> None:
+    server.script = list(script)
+    assert repeating.create("a", b"1") is True
+    assert server.requests[:2] == ["PUT", "PUT"]
+    assert server.objects == {"/bucket/a": b"1"}
+
+
+def test_a_request_that_obstore_repeats_tells_anothers_object_apart(server: Server, repeating: Blobs) -> None:
+    server.objects["/bucket/a"] = b"another's"
+    server.script = ["503 SlowDown"]
+    assert repeating.create("a", b"1") is False
+    assert server.requests == ["PUT", "PUT", "GET"]
+    assert repeating.create("a", b"another's") is False
+    assert server.requests[3:] == ["PUT"]
+
+
+def test_after_a_lost_reply_a_conflict_is_waited_out(server: Server, blobs: Blobs) -> None:
+    server.script = ["close", "409 ConditionalRequestConflict"]
+    assert blobs.create("a", b"1") is True
+    assert server.requests == ["PUT", "PUT", "HEAD", "PUT"]
+
+
 def test_after_a_lost_reply_anothers_object_is_told_apart(server: Server, blobs: Blobs) -> None:
     server.objects["/bucket/a"] = b"another's"
     server.script = ["close"]
