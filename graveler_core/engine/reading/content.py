@@ -61,7 +61,7 @@ class StoredContent:
         seen = digest.update if verify and sha256_digest(self.entry.checksum) is not None else _unseen
         content = self._inline()
         if content is None:
-            content = self._stored(lambda store, key: _joined(store.chunks(key), seen))
+            content = self._stored(lambda store, key: _joined(self._parts(store, key), seen))
             if verify and len(content) != self.entry.size:
                 raise self._damaged(f"has {len(content)} bytes, must have {self.entry.size}")
         else:
@@ -163,6 +163,11 @@ class StoredContent:
                 raise
             raise expired from missing
 
+    def _parts(self, store: Blobs | Foreign, key: str) -> Iterator[Data]:
+        """Yield the whole object. A large one is read in ranges, because the time of each request is limited."""
+        size, step = self.entry.size, min(CHUNK_BYTES, store.range_bytes)
+        return store.chunks(key) if size <= step else _to_the_end(store, key, size, step)
+
     def _of_equal_length(self) -> Iterator[bytes]:
         """Yield the whole content in ranges. The last one is read with one more byte, to see a longer object."""
         size, step = self.entry.size, self._range_bytes()
@@ -217,6 +222,20 @@ class StoredContent:
 
 def _unseen(chunk: Data) -> None:
     """Ignore a chunk."""
+
+
+def _to_the_end(store: Blobs | Foreign, key: str, size: int, step: int) -> Iterator[bytes]:
+    """Yield an object in ranges of `step` bytes, to its end. It may be shorter or longer than `size`."""
+    position = 0
+    while True:
+        left = size - position
+        # The last range is read with one more byte, to see that the object ends.
+        wanted = left + 1 if 0 <= left <= step else step
+        part = store.read_range(key, position, wanted)
+        yield part
+        position += len(part)
+        if len(part) < wanted:
+            return
 
 
 def _joined(chunks: Iterator[Data], seen: Callable[[Data], object]) -> bytes:

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graveler_core import connect
+from graveler_core.blobs.remote import RemoteBlobs
 from graveler_core.errors import CorruptData, InvalidInput, NotFound
 from graveler_core.facade.branch import Branch
 from graveler_core.model.entry import AddressType, Entry
@@ -58,11 +59,36 @@ def test_changed_content_is_found_by_a_whole_read(main: Branch, tmp_path: Path) 
     assert main.read("a", verify=False) == DATA[:-1] + b"x"
 
 
-@pytest.mark.parametrize("left", [DATA[:-1], DATA + b"x", b""], ids=len)
-def test_content_of_another_length_is_found(main: Branch, tmp_path: Path, left: bytes) -> None:
+@pytest.mark.parametrize("chunk", [100, 512, 1 << 20])
+@pytest.mark.parametrize("left", [DATA[:-1], DATA[:512], DATA + b"x", DATA * 2, b""], ids=len)
+def test_content_of_another_length_is_found(
+    main: Branch, tmp_path: Path, left: bytes, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("graveler_core.engine.reading.content.CHUNK_BYTES", chunk)
     stored(tmp_path, main).write_bytes(left)
     with pytest.raises(CorruptData, match=f"has {len(left)} bytes, must have {len(DATA)}"):
         main.read("a")
+    assert main.read("a", verify=False) == left
+
+
+@pytest.mark.parametrize(("chunk", "requests"), [(500, 3), (512, 2), (1_024, 0)])
+def test_large_content_is_read_in_ranges(chunk: int, requests: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No request takes long, and none is sent in vain. Content of one range is read by one request."""
+    monkeypatch.setattr("graveler_core.engine.reading.content.CHUNK_BYTES", chunk)
+    lengths = []
+    original = RemoteBlobs.read_range
+
+    def counted(self: RemoteBlobs, address: str, start: int, length: int) -> bytes:
+        lengths.append(length)
+        return original(self, address, start, length)
+
+    monkeypatch.setattr(RemoteBlobs, "read_range", counted)
+    repo = connect("memory://").create_repository("repo", f"memory://ranges-{os.urandom(8).hex()}")
+    repo.branch("main").put("a", DATA)
+    for verify in (True, False):
+        assert repo.branch("main").read("a", verify=verify) == DATA
+    assert len(lengths) == 2 * requests
+    assert max(lengths, default=0) <= chunk + 1
 
 
 def test_a_range_of_a_shortened_object_is_found(main: Branch, tmp_path: Path) -> None:
