@@ -169,6 +169,7 @@ SMALLEST = {
     "graveler_core.stores.executor._AHEAD": 1,
     "graveler_core.transfer.commit_rows.OBJECTS_AT_ONCE": 1,
     "graveler_core.transfer.files.PIECE_BYTES": 1,
+    "graveler_core.transfer.files.WHOLE_BYTES": 0,
     "graveler_core.transfer.format.FRAME_BYTES": 1,
     "graveler_core.transfer.kv_copy_loading.FEW_ROWS": 0,
     "graveler_core.transfer.migrated.BATCH_BYTES": 1,

@@ -181,7 +181,7 @@ def status_of(error: Exception) -> str:
 
 
 def was_repeated(error: Exception) -> bool:
-    """Return true if the request that failed was not the first one: obstore repeats requests whose response was lost."""
+    """Return true if the request that failed was a repetition. obstore repeats requests whose response was lost."""
     return _REPEATED.search(str(error)) is not None
 
 

@@ -22,6 +22,7 @@ from graveler_core.blobs.local_paths import file_chunks, file_info, opened_direc
 from graveler_core.blobs.local_writing import LocalWriter
 from graveler_core.blobs.port import CHUNK_BYTES, BlobInfo, Blobs, Data
 from graveler_core.blobs.upload import UploadParts
+from graveler_core.errors import NotUnique
 from graveler_core.model.address import Namespace
 
 
@@ -45,7 +46,8 @@ class LocalBlobs(Blobs):
         source, uri = UploadParts(parts), self.uri(address)
         try:
             with translating(Verb.WRITE, uri):
-                self._writer.upload(address, source)
+                if not self._writer.upload(address, source):
+                    raise NotUnique(f"{uri}: already exists", uri=uri)
         finally:
             source.raise_error()
 

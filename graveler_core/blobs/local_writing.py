@@ -38,10 +38,10 @@ class LocalWriter:
             self._known.clear()
             return self._create(address, [content])
 
-    def upload(self, address: str, parts: Iterable[Data]) -> None:
-        """Write parts to a temporary file and link it to its address, which no other call uses."""
+    def upload(self, address: str, parts: Iterable[Data]) -> bool:
+        """Write parts to a temporary file and link it to its address. Return false if the address is taken."""
         self._known.clear()  # parts can be read only once, so the directories must exist
-        self._create(address, parts)
+        return self._create(address, parts)
 
     def _create(self, address: str, content: Iterable[Data]) -> bool:
         above, _, name = address.rpartition("/")

@@ -2,7 +2,11 @@
 
 Credentials and settings come from `options`, with obstore's names (`access_key_id`, `endpoint`, `region`, `timeout`,
 `allow_http`, …), or from obstore's own sources (environment, instance metadata). Two options are graveler's own:
-`max_retries` (default 5) and `retry_timeout` in seconds (default 30), for requests that are safe to repeat.
+`max_retries` (default 5) and `retry_timeout` in seconds (default 90), for requests that are safe to repeat. The time of
+each request, with the transfer of its content, is limited by `timeout`, which is 30 seconds in obstore. A download that
+reaches this limit is continued by another request. No request is repeated later than `retry_timeout`, counted from the
+first one, so all repetitions end within 135 seconds: 90, a pause of at most 15, and 30. The register of sweeps needs an
+end within 150 seconds (`objects.sweep_register`).
 """
 
 from __future__ import annotations
@@ -33,6 +37,10 @@ _REMOTE: dict[str, Any] = {"s3": S3Store, "gs": GCSStore, "az": AzureStore}
 _DIRECTORY_BUCKETS = ("--x-s3", "--xa-s3")
 """Ends of the names of S3 directory buckets (S3 Express One Zone) and of their access points. Their listings are not in
 the order of keys, on which every reader of a listing relies.
+"""
+_RETRY_SECONDS = "90"
+"""Default of `retry_timeout`: three times the default of `timeout`. If it were not longer, a request that has reached
+the time limit would never be repeated.
 """
 _LARGEST = 1_000_000_000
 """Maximum value of graveler's own options."""
@@ -87,7 +95,7 @@ def open_bucket(place: Namespace, options: Mapping[str, str]) -> RemoteStore:
 def _remote_store(place: Namespace, options: dict[str, str]) -> S3Store | GCSStore | AzureStore:
     retry = {
         "max_retries": int(_number(options, "max_retries", "5")),
-        "retry_timeout": timedelta(seconds=_number(options, "retry_timeout", "30")),
+        "retry_timeout": timedelta(seconds=_number(options, "retry_timeout", _RETRY_SECONDS)),
     }
     make = _REMOTE[place.scheme]
     try:

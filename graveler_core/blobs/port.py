@@ -41,6 +41,8 @@ UNORDERED = "--x-s3"
 """Suffix of the names of S3 directory buckets, which are listed in no order."""
 RANGE_BYTES = 8 << 20
 """Size of a range that amortises a request to a remote store."""
+UPLOADED_BYTES = 64 << 20
+"""Bytes that one upload sends at once to a remote store, in several requests."""
 _LEAPING = {"s3", "gs", "memory"}
 """Stores that can start a listing at any key at no cost. Others list from the beginning and discard objects."""
 
@@ -80,8 +82,12 @@ class Blobs(Protocol):
     def upload(self, address: str, parts: Iterable[Data]) -> None:
         """Create an object from parts, in bounded memory and in several requests: readers see all of it or nothing.
 
-        No other call may have used the address. An upload that fails may leave parts in the store that no reader sees,
-        or an object that nothing refers to. Errors of `parts` are raised as they are.
+        No other call may have used the address: only local directories refuse one that is taken. An upload that fails
+        may leave parts in the store that no reader sees, or an object that nothing refers to. Errors of `parts` are
+        raised as they are.
+
+        Raises:
+            NotUnique: The address is taken, in a local directory.
         """
 
     def read(self, address: str) -> bytes:

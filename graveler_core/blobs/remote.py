@@ -24,7 +24,7 @@ from graveler_core.blobs.failures import (
     was_repeated,
 )
 from graveler_core.blobs.nested import read_elsewhere
-from graveler_core.blobs.port import CHUNK_BYTES, BlobInfo, Blobs, Data
+from graveler_core.blobs.port import CHUNK_BYTES, UPLOADED_BYTES, BlobInfo, Blobs, Data
 from graveler_core.blobs.upload import UploadParts
 from graveler_core.errors import GravelerError, NotFound, OutcomeUnknown, SlowDown
 from graveler_core.model.address import Namespace
@@ -35,7 +35,7 @@ DELETED_AT_ONCE = 1000
 """Maximum number of objects of one call: deleted by one request, as S3 allows, or by concurrent requests."""
 REQUEST_BYTES = 16 << 20
 """Bytes that one request of an upload sends. With 10,000 requests, the limit of S3, an object has at most 156 GiB."""
-_CONCURRENT_REQUESTS = 4
+_CONCURRENT_REQUESTS = UPLOADED_BYTES // REQUEST_BYTES
 _CONCURRENT_DELETIONS = 16
 _ATTEMPTS = 3
 RemoteStore = S3Store | GCSStore | AzureStore | MemoryStore

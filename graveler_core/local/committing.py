@@ -12,7 +12,7 @@ from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.history import CommitRecord
 from graveler_core.local.comparing import Remote, remote_of
-from graveler_core.local.concurrent import concurrently
+from graveler_core.local.concurrent import Line, concurrently
 from graveler_core.local.index import FileState, LocalWork
 from graveler_core.local.placing import changed
 from graveler_core.local.pulling import conflicting
@@ -130,14 +130,15 @@ def _operations(
     progress: Callable[[int], object],
 ) -> list[Operation]:
     """Upload the changed files, and return the operations of the transaction, which expect the entries of `remote`."""
-    root, prefix = workspace.root, workspace.index.prefix
+    root, prefix, line = workspace.root, workspace.index.prefix, Line()
 
     def operation(item: tuple[str, LocalChange]) -> Operation:
         path, change = item
         held = remote.entries.get(path)
         if change.stamp is None:
             return Remove(prefix + path, expected=held)
-        entry = _uploaded(branch, prefix + path, root / path, change.stamp)
+        with line.sending(change.stamp.size):
+            entry = _uploaded(branch, prefix + path, root / path, change.stamp)
         progress(change.stamp.size)
         content_id = None if held is None else held.content_id
         kept = {} if held is None else {"content_type": held.content_type, "metadata": held.metadata}

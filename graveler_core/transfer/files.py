@@ -1,8 +1,11 @@
 """Storage of dumps: one object at a URI, in any object store.
 
 A dump is collected in a temporary file and stored in one step when it is complete. An incomplete dump is never visible,
-and nothing is overwritten. Memory is bounded: the temporary file is mapped, and a stored dump is read in blocks. S3
-accepts dumps of up to 5 GiB.
+and nothing is overwritten. Memory is bounded: the temporary file is mapped, and a stored dump is read in blocks.
+
+The time of each request is limited, so a large dump is sent by several requests. Buckets cannot refuse these if the
+object exists, so its absence is checked just before. If two large dumps are stored in one object of a bucket at the
+same time, the one that ends later replaces the other.
 """
 
 from __future__ import annotations
@@ -22,6 +25,8 @@ from graveler_core.model.address import Namespace, namespace
 
 PIECE_BYTES = 4 << 20
 """Number of bytes of a dump that are read at once."""
+WHOLE_BYTES = 8 << 20
+"""Maximum size of a dump that is stored by one request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +56,7 @@ class DumpFile:
                 file = opened.enter_context(TemporaryFile(buffering=0))
             yield TemporaryDump(file)
             # Not closed here, because a store in memory keeps using it.
-            new = self.blobs.create(self.address, memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
-        if not new:
-            raise self._exists()
+            self._store(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)))
 
     def size(self) -> int:
         """Return the size of the dump in bytes.
@@ -69,6 +72,18 @@ class DumpFile:
     def corrupt(self, at: int, why: str) -> CorruptData:
         """Return the error for a dump that is damaged at byte `at`."""
         return CorruptData(f"dump {self.uri}: byte {at:,}: {why}", kind=Kind.CorruptDump, uri=self.uri, at=at)
+
+    def _store(self, dump: memoryview) -> None:
+        if len(dump) <= WHOLE_BYTES:
+            if not self.blobs.create(self.address, dump):
+                raise self._exists()
+            return
+        if self.blobs.head(self.address) is not None:
+            raise self._exists()
+        try:
+            self.blobs.upload(self.address, (dump[at : at + PIECE_BYTES] for at in range(0, len(dump), PIECE_BYTES)))
+        except NotUnique:
+            raise self._exists() from None
 
     def _exists(self) -> NotUnique:
         return NotUnique(f"dump {self.uri}: already exists; nothing is overwritten", kind=Kind.BlobExists, uri=self.uri)

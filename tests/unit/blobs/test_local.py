@@ -11,7 +11,7 @@ import pytest
 
 from graveler_core.blobs.addresses import TEMPORARY
 from graveler_core.blobs.local import LocalBlobs
-from graveler_core.errors import InvalidInput, NotFound, Unavailable
+from graveler_core.errors import InvalidInput, NotFound, NotUnique, Unavailable
 from graveler_core.model.address import namespace
 
 
@@ -42,6 +42,13 @@ def test_opening_makes_nothing(root: Path, blobs: LocalBlobs) -> None:
     assert blobs.head("a") is None
     assert _addresses(blobs) == []
     assert not root.exists()
+
+
+def test_an_upload_does_not_overwrite(root: Path, blobs: LocalBlobs) -> None:
+    blobs.create("a", b"first")
+    with pytest.raises(NotUnique, match="repo/a: already exists"):
+        blobs.upload("a", [b"second"])
+    assert blobs.read("a") == b"first"
 
 
 @pytest.mark.parametrize("target", ["directory", "file"])

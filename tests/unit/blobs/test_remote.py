@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from obstore.store import S3Store
 
-from graveler_core.blobs.open import open_blobs
+from graveler_core.blobs.open import open_blobs, open_bucket
 from graveler_core.blobs.port import Blobs
 from graveler_core.errors import GravelerError, Kind, NotFound, OutcomeUnknown, SlowDown, Unavailable
+from graveler_core.model.address import namespace
+from graveler_core.objects.sweep_register import HOLD_TIME, WORK_TIME
 
 OPTIONS = {
     "access_key_id": "canary-key-id",
@@ -23,6 +27,7 @@ OPTIONS = {
 }
 
 
+_RANGE = re.compile(r"bytes=(\d+)-(\d*)")
 _KEY = re.compile(rb"<Key>(.*?)</Key>")
 
 
@@ -30,6 +35,7 @@ class Server:
     """Keeps objects by path, in a bucket "bucket"; each request takes the next step of `script` (none left: it works).
 
     Steps: a status as "503" or "409 Code"; `hang` and `close` before doing anything; `lost` does it, then hangs up.
+    `half` sends half of the content and then nothing more.
     """
 
     def __init__(self) -> None:
@@ -69,19 +75,30 @@ class Server:
         if step in ("hang", "close"):
             request.close_connection = True
             return
-        if step in ("work", "lost"):
+        if step in ("work", "lost", "half"):
             status, content = self.work(request, body)
         else:
             status, content = int(step[:3]), f"<Error><Code>{step[4:]}</Code></Error>".encode()
         if step == "lost":
             request.close_connection = True
             return
-        request.send_response(status)
+        asked = _RANGE.fullmatch(request.headers.get("range", ""))
+        if asked and status == 200:
+            start, end, size = int(asked[1]), min(int(asked[2] or len(content)) + 1, len(content)), len(content)
+            status, content = 206, content[start:end]
+            request.send_response(status)
+            request.send_header("content-range", f"bytes {start}-{end - 1}/{size}")
+        else:
+            request.send_response(status)
         request.send_header("content-length", str(len(content)))
         request.send_header("etag", '"1"')
         request.send_header("last-modified", "Sat, 01 Nov 2025 00:00:00 GMT")
         request.end_headers()
-        if request.command != "HEAD":
+        if step == "half":
+            request.wfile.write(content[: len(content) // 2])
+            self.released.wait()
+            request.close_connection = True
+        elif request.command != "HEAD":
             request.wfile.write(content)
 
     def work(self, request: BaseHTTPRequestHandler, body: bytes) -> tuple[int, bytes]:
@@ -152,6 +169,26 @@ def test_a_request_that_obstore_repeats_tells_anothers_object_apart(server: Serv
     assert server.requests == ["PUT", "PUT", "GET"]
     assert repeating.create("a", b"another's") is False
     assert server.requests[3:] == ["PUT"]
+
+
+def test_content_that_does_not_arrive_in_time_is_continued(server: Server, repeating: Blobs) -> None:
+    server.objects["/bucket/a"] = b"0123456789"
+    server.script = ["half"]
+    assert repeating.read("a") == b"0123456789"
+    assert server.requests == ["GET", "GET"]
+
+
+def test_a_late_request_is_repeated_by_default() -> None:
+    """obstore repeats nothing later than `retry_timeout`, and a request is late after 30 seconds. The register of
+    sweeps needs an end of all repetitions in time.
+    """
+    store = open_bucket(namespace("s3://bucket"), {"region": "us-east-1"})
+    assert isinstance(store, S3Store)
+    retry = store.retry_config
+    assert retry is not None
+    late, pause = timedelta(seconds=30), timedelta(seconds=15)
+    assert retry["retry_timeout"] >= 2 * late
+    assert retry["retry_timeout"] + pause + late < HOLD_TIME - WORK_TIME
 
 
 def test_after_a_lost_reply_a_conflict_is_waited_out(server: Server, blobs: Blobs) -> None:

@@ -40,6 +40,8 @@ from graveler_core.kv.store import EXISTS, Description, Item, KeyValue, Predicat
 _T = TypeVar("_T")
 
 _ALL: Final = KeyBounds(b"", None)
+_RETRY_SECONDS: Final = "30"
+"""Default time in which reads are repeated. Objects are small, so an answer is not late because it is large."""
 _BATCH: Final = 1_000
 """Number of rows of a bulk write that are in memory as requests."""
 
@@ -58,7 +60,7 @@ def open_bucket_store(url: str, storage_options: Mapping[str, str] | None = None
         PermissionDenied: There are no credentials, or the service denies access.
     """
     target = parse_url(url, storage_options)
-    reading = open_bucket(target.place, target.options)
+    reading = open_bucket(target.place, {"retry_timeout": _RETRY_SECONDS, **target.options})
     writing = open_bucket(target.place, {**target.options, "max_retries": "0"})
     requests = BucketRequests(reading, writing, target.shown, by_generation=target.place.scheme == "gs")
     try:
