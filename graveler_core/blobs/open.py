@@ -25,6 +25,7 @@ from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
 from graveler_core.blobs.cached import CachedBlobs
 from graveler_core.blobs.disk_cache import DiskCache
 from graveler_core.blobs.foreign import ForeignFiles, ForeignRemote
+from graveler_core.blobs.forks import note_use, require_first_process
 from graveler_core.blobs.local import LocalBlobs
 from graveler_core.blobs.port import Blobs, Foreign
 from graveler_core.blobs.remote import RemoteBlobs, RemoteStore
@@ -136,7 +137,8 @@ class OpenedBlobs:
 
     A pickle contains the configuration with its secrets, but nothing that is open. Workers open their own connections,
     without the cache, which is a local directory. Namespaces in memory exist in one process only; elsewhere `at` raises
-    `Unavailable`.
+    `Unavailable`. It does so, too, for buckets in a process that was forked after a bucket or a namespace in memory was
+    opened.
 
     Args:
         options: Credentials and settings of the stores.
@@ -207,6 +209,10 @@ class OpenedBlobs:
     def _require_reach(self, place: Namespace) -> None:
         if place.scheme == "memory" and self._process != _this_process():
             raise Unavailable(f"{place.uri}: a storage namespace in memory cannot be used from another process")
+        if place.scheme in _REMOTE:
+            require_first_process(place.uri)
+        if place.scheme != "file":
+            note_use()
 
     def close(self) -> None:
         """Close everything. `at` opens namespaces again."""

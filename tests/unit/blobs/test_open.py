@@ -175,6 +175,45 @@ def test_memory_does_not_follow_a_fork(bucket: str) -> None:
     assert stores.at(bucket).read("a") == b"1"
 
 
+_FORKED = """
+import os, signal, sys
+from graveler_core.blobs.open import OpenedBlobs
+from graveler_core.errors import Unavailable
+from graveler_core.model.address import namespace
+
+stores = OpenedBlobs({"region": "x", "skip_signature": "true"})
+if sys.argv[1] == "bucket":
+    stores.at("s3://bucket/x")
+elif sys.argv[1] == "memory":
+    stores.at("memory://bucket/x").create("a", b"1")
+child = os.fork()
+if child == 0:
+    signal.alarm(30)
+    for opening in (lambda: stores.at("s3://bucket/x"), lambda: stores.foreign(namespace("s3://bucket/y"))):
+        try:
+            opening()
+            print("opened")
+        except Unavailable as e:
+            print(e)
+    sys.stdout.flush()
+    os._exit(0)
+_, status = os.waitpid(child, 0)
+assert status == 0, status
+"""
+
+
+@pytest.mark.parametrize("used", ["bucket", "memory", "nothing"])
+def test_a_bucket_does_not_follow_a_fork(used: str) -> None:
+    """A request in the child would wait without end for threads that only the parent has."""
+    run = subprocess.run([sys.executable, "-c", _FORKED, used], check=True, capture_output=True, text=True)
+    rule = (
+        "cannot be used in a process that was forked after a bucket, or a storage namespace in memory, was opened; "
+        "start processes with the method spawn or forkserver"
+    )
+    refused = [f"s3://bucket/x: {rule}", f"s3://bucket/y: {rule}"]
+    assert run.stdout.splitlines() == (["opened", "opened"] if used == "nothing" else refused)
+
+
 def test_a_missing_bucket_is_one_clear_error(s3: Any) -> None:
     blobs = open_blobs("s3://never-made-bucket/x", s3.options)
     for verb in (lambda: blobs.create("a", b"1"), lambda: blobs.read("a"), lambda: list(blobs.list())):

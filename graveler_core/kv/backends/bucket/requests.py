@@ -4,13 +4,11 @@ Reads, which obstore repeats when they fail, and writes, which are sent once, ha
 that the service refuses because it is busy, or because another conditional write of the object is in progress, has
 changed nothing. It is repeated a few times, and then raises `SlowDown`.
 
-obstore works in threads of its own, which do not exist after a fork. A call in the child would wait for them without
-end, so it is refused.
+A process that was forked after a bucket was opened is refused (`blobs.forks`).
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -23,6 +21,7 @@ import obstore
 from obstore.store import MemoryStore
 
 from graveler_core.blobs.failures import Verb
+from graveler_core.blobs.forks import note_use, require_first_process
 from graveler_core.blobs.remote import RemoteStore
 from graveler_core.errors import SlowDown, Unavailable
 from graveler_core.kv.backends.backing_off import ATTEMPTS, backing_off, pause
@@ -38,8 +37,6 @@ THREADS: Final = 32
 """Maximum number of requests that one store sends at once for calls with many rows."""
 _PAGE: Final = 1_000
 """Number of names in a page of a listing, which is that of the services, and of names in a request that deletes."""
-_first_process: list[int] = []
-"""Process in which a store was first opened. The threads of obstore are there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +71,7 @@ class BucketRequests:
         self._lock = Lock()
         self._threads: ThreadPoolExecutor | None = None
         self._closed = False
-        _first_process.append(os.getpid())
+        note_use()
 
     def close(self) -> None:
         """Refuse further requests. Tasks of other threads that have not begun are cancelled."""
@@ -268,12 +265,7 @@ class BucketRequests:
     def _check(self) -> None:
         if self._closed:
             raise Unavailable(f"the store {self.shown} was closed", store=self.shown)
-        if os.getpid() != _first_process[0]:
-            raise Unavailable(
-                f"the store {self.shown} cannot be used in a process that was forked after a bucket was opened; start"
-                " processes with the method spawn or forkserver",
-                store=self.shown,
-            )
+        require_first_process(f"the store {self.shown}")
 
     def _contended(self, name: str) -> SlowDown:
         return SlowDown(f"{self.shown}: other processes change {name} again and again", store=self.shown)
