@@ -37,6 +37,8 @@ class LakefsMigrationConfig(dg.Config):
     """URI of the output of `lakectl refs-dump`. Default: the one in the storage namespace."""
     default_branch: str = ""
     uncommitted: bool = False
+    adopt: bool = False
+    """Take over a storage namespace that holds objects of another repository."""
     verify: bool = False
     """Compare all content with lakeFS after the migration. The op fails if there is a difference."""
 
@@ -60,6 +62,7 @@ def migrate_lakefs(context: dg.OpExecutionContext, config: LakefsMigrationConfig
             config.storage_namespace,
             default_branch=config.default_branch or None,
             uncommitted=config.uncommitted,
+            adopt=config.adopt,
             progress=logged_progress(context, "commits written"),
             **place,
         )

@@ -8,7 +8,7 @@ import typer
 
 from graveler_core.cli.migrate import DIFFERENCES, DIFFERENT, from_first
 from graveler_core.cli.progress import Progress, ProgressWork
-from graveler_core.cli.repo import NamespaceOption, namespace_of
+from graveler_core.cli.repo import AdoptOption, NamespaceOption, namespace_of
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.uri import repository_uri
 from graveler_core.documents.values import Document
@@ -45,6 +45,7 @@ def lakefs(  # noqa: PLR0913 - the command line's own options
     uri: RepositoryName,
     *,
     storage_namespace: NamespaceOption = None,
+    adopt: AdoptOption = False,
     objects: Objects = None,
     manifest: Manifest = None,
     default_branch: Annotated[
@@ -74,6 +75,7 @@ def lakefs(  # noqa: PLR0913 - the command line's own options
             default_branch=default_branch,
             uncommitted=uncommitted,
             dry_run=dry_run,
+            adopt=adopt,
             progress=progress.advance,
         )
     session.out.result(migrated_document(done), _summary(done))

@@ -8,7 +8,7 @@ import typer
 
 from graveler_core.cli.migrate import DIFFERENCES, DIFFERENT, from_first
 from graveler_core.cli.progress import Progress, ProgressWork
-from graveler_core.cli.repo import NamespaceOption, namespace_of
+from graveler_core.cli.repo import AdoptOption, NamespaceOption, namespace_of
 from graveler_core.cli.session import Session, verb
 from graveler_core.cli.uri import repository_uri
 from graveler_core.documents.values import Document
@@ -32,6 +32,7 @@ def nessie(  # noqa: PLR0913 - the command line's own options
     uri: RepositoryName,
     *,
     storage_namespace: NamespaceOption = None,
+    adopt: AdoptOption = False,
     default_branch: Annotated[
         str | None, typer.Option(metavar="NAME", help="Default branch, by its name in Nessie. Default: the export's.")
     ] = None,
@@ -59,6 +60,7 @@ def nessie(  # noqa: PLR0913 - the command line's own options
             default_branch=default_branch,
             dry_run=dry_run,
             incomplete=incomplete,
+            adopt=adopt,
             progress=progress.advance,
         )
     session.out.result(_imported_document(done), _imported_summary(done))

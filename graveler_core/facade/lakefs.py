@@ -61,6 +61,7 @@ class MigrationFromLakefs:
         default_branch: str | None = None,
         uncommitted: bool = False,
         dry_run: bool = False,
+        adopt: bool = False,
         progress: Progress = lambda more: None,
     ) -> LakefsMigrated:
         """Migrate a repository of lakeFS, or bring what is new since the last call. No object is copied.
@@ -82,6 +83,7 @@ class MigrationFromLakefs:
             or `master`.
             uncommitted: Stage uncommitted changes, too, on the branches without changes here. Requires a server.
             dry_run: Read the references and count the commits; write nothing.
+            adopt: Take over a namespace that holds objects of another repository, as for `create_repository`.
             progress: Called with the number of commits written since the last call.
 
         Returns:
@@ -90,6 +92,7 @@ class MigrationFromLakefs:
         Raises:
             InvalidInput: a location is not valid, the namespaces overlap, or the default branch is not known.
             NotUnique: (`RepositoryExists`) the repository exists, and was not migrated from this source.
+                (`NamespaceInUse`) The namespace is in use, or holds objects of another repository and `adopt` is false.
             NotFound: there is no dump, or the server has no such repository.
             CorruptData: a file of lakeFS is missing or damaged, or has something that graveler cannot keep.
             Unavailable: the server cannot be reached.
@@ -97,7 +100,7 @@ class MigrationFromLakefs:
         with requires("lakefs"):
             from graveler_core.transfer.lakefs.migration import migrate_lakefs
         opened = self._lakefs(source, objects, manifest)
-        plan = LakefsPlan(repository_id(name), storage_namespace, default_branch, uncommitted, dry_run)
+        plan = LakefsPlan(repository_id(name), storage_namespace, default_branch, uncommitted, dry_run, adopt)
         return migrate_lakefs(self._stores, opened, plan, _flows(self._stores), progress)
 
     @operation(

@@ -174,6 +174,7 @@ def _begun(stores: Stores, wanted: NewMigration) -> Held[RepositoryRecord]:
         wanted.id,
         wanted.storage_namespace,
         wanted.default_branch,
+        adopt=True,  # the trees of the source are in the namespace already
         creation_date=wanted.creation_date,
         boundary_seed=wanted.boundary_seed,
         migrating=wanted.digest,

@@ -22,6 +22,7 @@ def _begun(stores: Stores, wanted: BegunRepository) -> Held[RepositoryRecord]:
         wanted.id,
         wanted.storage_namespace,
         wanted.default_branch,
+        adopt=wanted.adopt,
         creation_date=wanted.creation_date,
         boundary_seed=wanted.boundary_seed,
         migrating=wanted.digest,

@@ -50,6 +50,7 @@ class MigrationFromNessie:
         default_branch: str | None = None,
         dry_run: bool = False,
         incomplete: bool = False,
+        adopt: bool = False,
         progress: Progress = lambda more: None,
     ) -> NessieMigrated:
         """Import an export of Nessie, of version 1, 2 or 3, into a new repository.
@@ -65,6 +66,7 @@ class MigrationFromNessie:
             dry_run: Read and check the whole export; write nothing.
             incomplete: Write the commits without indexes, and leave the repository incomplete. `complete_migration`
                 computes the indexes later. It does not read the export.
+            adopt: Take over a namespace that holds objects of another repository, as for `create_repository`.
             progress: Called with the number of commits written since the last call.
 
         Returns:
@@ -73,13 +75,14 @@ class MigrationFromNessie:
         Raises:
             InvalidInput: a location or a name is not valid, or the default branch is not known.
             NotUnique: (`RepositoryExists`) the repository exists, and was not imported from this export.
+                (`NamespaceInUse`) The namespace is in use, or holds objects of another repository and `adopt` is false.
             NotFound: there is no export.
             CorruptData: (`CorruptDump`) the export is damaged, or has something that graveler cannot keep.
             Conflict: (`RepositoryIncomplete`) an earlier call has left the repository incomplete.
         """
         with requires("nessie"):
             from graveler_core.transfer.nessie.migration import migrate_nessie
-        plan = NessiePlan(repository_id(name), storage_namespace, default_branch, dry_run, incomplete)
+        plan = NessiePlan(repository_id(name), storage_namespace, default_branch, dry_run, incomplete, adopt)
         return migrate_nessie(self._stores, source, plan, migration_flows(self._stores), progress)
 
     @operation(

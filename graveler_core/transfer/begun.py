@@ -21,6 +21,8 @@ class BegunRepository:
     creation_date: datetime
     digest: str
     """Digest of the source, 64 hexadecimal digits."""
+    adopt: bool = False
+    """True to take the namespace over from repositories of other stores."""
 
     @property
     def boundary_seed(self) -> int:

@@ -36,7 +36,8 @@ def begin_migration(stores: Stores, wanted: NewRepository) -> Held[RepositoryRec
     """Return a repository in `initial` to migrate into: a new one, or the one that an earlier run has begun.
 
     Raises:
-        NotUnique: The name (`RepositoryExists`) or the namespace (`NamespaceInUse`) is in use.
+        NotUnique: The name (`RepositoryExists`) or the namespace (`NamespaceInUse`) is in use. The namespace
+            may be in use by a repository of another store if `wanted.adopt` is set.
         NotFound: An earlier repository with the name is still being deleted (`RepositoryDeleting`).
         Conflict: An earlier run has begun it from another state of the source (`StoreChanged`), or another run is
             continuing it now (`LostRace`).
@@ -49,7 +50,7 @@ def begin_migration(stores: Stores, wanted: NewRepository) -> Held[RepositoryRec
     where = keys.migration(held.value)
     if access.read(stores.kv, where) is None:
         try:
-            first_tree(stores, held.value, claim(stores, held.value, place), adopt=True)
+            first_tree(stores, held.value, claim(stores, held.value, place), adopt=wanted.adopt)
         except PredicateFailed:
             raise _another_run(wanted) from None
         # If the record exists by now, another run from the same state of the source has taken this one over.

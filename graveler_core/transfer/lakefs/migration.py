@@ -73,7 +73,8 @@ def migrate_lakefs(
 
     Raises:
         InvalidInput: The storage namespace overlaps that of lakeFS, or the default branch is unknown.
-        NotUnique: The repository exists, and was not migrated from this source (`RepositoryExists`).
+        NotUnique: The repository exists, and was not migrated from this source (`RepositoryExists`), or the storage
+            namespace is in use (`NamespaceInUse`).
         CorruptData: A file of lakeFS is missing or damaged, or has something that graveler cannot keep.
         PermissionDenied: The repository is read-only.
         Unavailable: The source or the store cannot be reached.
@@ -125,7 +126,7 @@ class _Migration:
         default, created = self.source.properties(references, self.plan.default_branch)
         plan = self.plan
         digest = identity(self.source.place)
-        begun = BegunRepository(plan.repository, plan.storage_namespace, default, created, digest)
+        begun = BegunRepository(plan.repository, plan.storage_namespace, default, created, digest, plan.adopt)
         holding = Holding(self.stores, self.flows.repositories.begin(begun))
         try:
             self._commits(holding.repository, references, new, made, holding.require)

@@ -23,6 +23,8 @@ class LakefsPlan:
     uncommitted: bool = False
     """True to stage uncommitted changes, too."""
     dry_run: bool = False
+    adopt: bool = False
+    """True to take the namespace of a new repository over from repositories of other stores."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,8 @@ def migrate_nessie(
     Raises:
         InvalidInput: The URI or a name is invalid, or the default branch is unknown.
         NotFound: There is no export.
-        NotUnique: The repository exists, and was not imported from this export (`RepositoryExists`).
+        NotUnique: The repository exists, and was not imported from this export (`RepositoryExists`), or the storage
+            namespace is in use (`NamespaceInUse`).
         CorruptData: The export is damaged, or has something that graveler cannot keep.
         Conflict: An earlier run has left the repository incomplete, and this one must not (`RepositoryIncomplete`).
         Unavailable: A store or the local disk cannot be used.
@@ -125,7 +126,9 @@ class _Import:
 
     def _created(self, default: BranchId, made: dict[str, CommitId], written: Set[str]) -> None:
         export, plan = self.export, self.plan
-        begun = BegunRepository(plan.repository, plan.storage_namespace, default, export.created, export.digest)
+        begun = BegunRepository(
+            plan.repository, plan.storage_namespace, default, export.created, export.digest, plan.adopt
+        )
         holding = Holding(self.stores, self.flows.begin(begun))
         try:
             if plan.incomplete:

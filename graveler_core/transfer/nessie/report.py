@@ -20,6 +20,8 @@ class NessiePlan:
     dry_run: bool = False
     incomplete: bool = False
     """True if the repository is left without indexes, to be completed later."""
+    adopt: bool = False
+    """True to take the namespace of a new repository over from repositories of other stores."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from graveler_core.errors import CorruptData, InvalidInput, Kind, NotFound, NotUnique
 from graveler_core.facade.graveler import Graveler
 from graveler_core.gc.findings import Trouble
+from graveler_core.kv.backends.memory import open_memory
 from graveler_core.transfer import migrated
 from graveler_core.transfer.lakefs import commits, metaranges, migration, verification
 from tests.examples import places
@@ -178,6 +180,15 @@ def test_the_namespace_must_be_apart_from_that_of_lakefs(graveler: Graveler, pla
     with pytest.raises(InvalidInput, match="belongs to lakeFS") as refused:
         graveler.migrate_lakefs(REPOSITORY, SOURCE, place, manifest=fixtures.manifest("first"))
     assert refused.value.kind is Kind.NamespaceInUse
+
+
+def test_the_namespace_of_another_store_is_taken_over_only_on_request(world: World, graveler: Graveler) -> None:
+    other = replace(world, kv=open_memory("memory://")).graveler().create_repository("other", world.namespace("own"))
+    with pytest.raises(NotUnique, match=rf"belongs to repository {other.uid} of another store"):
+        migrate(graveler, "first", world)
+    other.collect()
+    migrate(graveler, "first", world, adopt=True)
+    assert differences(graveler, "first") == []
 
 
 def test_a_repository_from_elsewhere_is_not_touched(world: World, graveler: Graveler) -> None:

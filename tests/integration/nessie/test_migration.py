@@ -13,6 +13,7 @@ from graveler_core.errors import CorruptData, InvalidInput, NotFound, NotUnique
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.gc.findings import Trouble
+from graveler_core.kv.backends.memory import open_memory
 from graveler_core.model.entry import Entry
 from graveler_core.refs import repositories
 from graveler_core.transfer import migrated
@@ -130,6 +131,19 @@ def test_headers_references_commits_and_contents(
     assert repo.default_branch == "main"
     assert [*graveler.verify_nessie("tables", uri)] == []
     assert [each for each in repo.fsck(deep=True) if each.trouble is not Trouble.UNREACHABLE] == []
+
+
+def test_the_namespace_of_another_store_is_taken_over_only_on_request(
+    world: World, graveler: Graveler, tmp_path: Path
+) -> None:
+    uri = archive(tmp_path)
+    other = replace(world, kv=open_memory("memory://")).graveler().create_repository("other", world.namespace("tables"))
+    with pytest.raises(NotUnique, match=rf"belongs to repository {other.uid} of another store"):
+        brought(world, graveler, uri)
+    other.collect()
+    assert [*graveler.list_repositories()] == []
+    graveler.migrate_nessie("tables", uri, world.namespace("tables"), adopt=True)
+    assert [*graveler.verify_nessie("tables", uri)] == []
 
 
 def test_headers_become_committer_and_metadata(world: World, graveler: Graveler, tmp_path: Path) -> None:

@@ -326,14 +326,39 @@ def record(name: str) -> RepositoryRecord:
     return found.value.model_copy(update={"uid": RepositoryUid(name)})
 
 
-def test_a_migration_takes_the_namespace_over() -> None:
+def begun(world: World, *, adopt: bool, blobs: BlobStores | None = None) -> RepositoryRecord:
+    """The record of a migration that has begun."""
+    wanted = NewRepository(NAME, world.namespace(), BranchId("main"), adopt=adopt, migrating="d1", boundary_seed=7)
+    stores = world.stores() if blobs is None else replace(world.stores(), blobs=blobs)
+    return migration.begin_migration(stores, wanted).value
+
+
+def test_a_migration_takes_the_namespace_over_only_on_request() -> None:
     world = World()
-    wanted = NewRepository(NAME, world.namespace(), BranchId("main"), migrating="d1", boundary_seed=7)
     first = created(another(world))
     assert first is not None
+    with pytest.raises(NotUnique, match=rf"repository {first.uid} of another store .*--adopt \(adopt=True\)"):
+        begun(world, adopt=False)
+    assert files(world) == [first.uid]
+    assert not list(world.kv.scan(keys.GRAVELER))
     for _ in range(2):
-        held = migration.begin_migration(world.stores(), wanted)
+        mine = begun(world, adopt=True)
+        assert files(world) == [mine.uid]
+
+
+@pytest.mark.parametrize("adopt", [False, True])
+def test_a_migration_that_crashes_at_its_first_files_goes_on(adopt: bool) -> None:
+    for at in range(20):
+        world, seen = World(), list[str]()
+        with suppress(Crash):
+            begun(world, adopt=adopt, blobs=Stepped(world.blobs, failing(at, Crash, seen)))
+        held = repositories.find(world.kv, NAME)
+        assert held is not None
+        assert begun(world, adopt=adopt).uid == held.value.uid
         assert files(world) == [held.value.uid]
+        if len(seen) <= at:
+            break
+    assert at > 1
 
 
 def test_the_owner_of_a_removed_repository_of_this_store_is_no_hindrance() -> None:
