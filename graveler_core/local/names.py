@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+from typing import Final
 
 from graveler_core.errors import InvalidInput
 from graveler_core.local.index import FOLDER
 from graveler_core.model.names import new_path_key
+
+_NAME_BYTES: Final = 255
+"""Number of bytes of the longest name that common file systems allow."""
 
 
 def refusal_of_path(path: str) -> str:
@@ -18,7 +22,9 @@ def refusal_of_path(path: str) -> str:
         return f"{FOLDER} is kept for graveler itself"
     if "\0" in path or any(name in ("", ".", "..") for name in names) or (os.sep != "/" and os.sep in path):
         return "a name is empty, '.' or '..', or contains NUL"
-    return ""
+    if os.sep != "/" and any(":" in name or name.endswith((".", " ")) for name in names):
+        return "a name contains ':', or ends in '.' or a space"  # Windows would write to another file
+    return _refusal_of_length(path)
 
 
 def refusal_of_file(path: str) -> str:
@@ -30,4 +36,13 @@ def refusal_of_file(path: str) -> str:
         return "the name is not valid Unicode"
     except InvalidInput as e:
         return e.message
+    return _refusal_of_length(path)
+
+
+def _refusal_of_length(path: str) -> str:
+    """Return why the names of a path are too long, or "". The rule is the same for both directions: otherwise a pull
+    would remove a file that a commit has just uploaded.
+    """
+    if any(len(name.encode()) > _NAME_BYTES for name in path.split("/")):
+        return f"a name is longer than {_NAME_BYTES} bytes"
     return ""

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, Final, cast
 
 from graveler_core.errors import Conflict, Kind
 from graveler_core.facade.snapshot import Snapshot
 from graveler_core.local.comparing import Digest
 from graveler_core.local.index import FileState, temporary_file
-from graveler_core.local.scanning import Stamp, stamp_of
+from graveler_core.local.scanning import Skipped, Stamp, stamp_of
 from graveler_core.model.entry import Entry
+
+_UNFIT: Final = (errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL)
+"""Errors of file systems for names that they do not allow."""
 
 
 def place(
     root: Path, path: str, expected: Stamp | None, content: tuple[Snapshot, Entry], progress: Callable[[int], object]
-) -> FileState:
+) -> FileState | Skipped:
     """Download the content of an entry, and give it the name of a file.
 
     Args:
@@ -28,6 +32,9 @@ def place(
         expected: Stamp of the file that is replaced. `None` if there must be no file.
         content: Snapshot and entry.
         progress: Function that is called with numbers of bytes.
+
+    Returns:
+        The state of the file, or why the file system cannot hold it.
 
     Raises:
         Conflict: (`LocalConflict`) the file was changed, or another file or directory has its name.
@@ -42,10 +49,11 @@ def place(
             changed_at = round(entry.mtime.timestamp() * 1_000_000) * 1_000
             os.utime(temporary, ns=(changed_at, changed_at))
         found = temporary.stat()
-        _directories(root, path)
-        _rename(temporary, root / path, expected)
+        refusal = _named(temporary, root, path, expected)
     finally:
         temporary.unlink(missing_ok=True)
+    if refusal:
+        return Skipped(path, refusal)
     return FileState(found.st_size, found.st_mtime_ns, digest.checksum, entry.identity.hex())
 
 
@@ -83,6 +91,23 @@ class _Counted:
     def write(self, data: bytes) -> int:
         self._progress(len(data))
         return self._file.write(data)
+
+
+def _named(temporary: Path, root: Path, path: str, expected: Stamp | None) -> str:
+    """Give a file its name, and return "". Or return why the file system cannot hold a file of this name."""
+    file = root / path
+    try:
+        _directories(root, path)
+        _rename(temporary, file, expected)
+    except OSError as e:
+        if e.errno not in _UNFIT:
+            raise
+        return f"the file system refuses the name ({e.strerror})"
+    except Conflict:
+        if expected is None and os.path.lexists(file) and file.name not in os.listdir(file.parent):
+            return "the file system does not distinguish it from a file whose name has other letters, such as capitals"
+        raise
+    return ""
 
 
 def _rename(temporary: Path, file: Path, expected: Stamp | None) -> None:

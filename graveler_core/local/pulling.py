@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal, TypeAlias
 
 from graveler_core.errors import Conflict, InvalidInput, Kind
@@ -192,6 +192,22 @@ def _refuse_in_the_way(root: Path, ref: str, found: DirectoryScan, remote: Remot
         )
 
 
+def _refuse_left_out(root: Path, plan: _Plan, found: DirectoryScan) -> None:
+    """Refuse to replace or remove a file whose name, or that of a directory above it, is left out here: a tracked file
+    may have become a symbolic link, or a directory a clone of its own.
+    """
+    reasons = {each.path: each.reason for each in found.skipped}
+    for path in sorted(plan.downloads.keys() | plan.removals.keys()) if reasons else ():
+        at = next((at for at in (path, *map(str, PurePosixPath(path).parents)) if at in reasons), None)
+        if at is not None:
+            raise Conflict(
+                f"directory {str(root)!r}: {path!r} was changed in the repository, but {at!r} is left out here "
+                f"({reasons[at]}); move it, and repeat the command",
+                kind=Kind.LocalConflict,
+                paths=[path],
+            )
+
+
 @dataclass(frozen=True, slots=True)
 class _Sides:
     found: DirectoryScan
@@ -237,28 +253,33 @@ def _kept(path: str, remote: Remote) -> FileState | None:
 def _bring(workspace: Workspace, sides: _Sides, plan: _Plan, progress: Progress, ref: str = "") -> Pulled:
     """Carry out a plan: note it in the index, remove, download, and enter the result in the index."""
     root, remote, index = workspace.root, sides.remote, workspace.index
+    _refuse_left_out(root, plan, sides.found)
     files = workspace.files_with(sides.found, plan.states)
     stamps = _current(plan, sides.found)
     if plan.downloads or plan.removals:
         workspace.save(ref=ref or index.ref, underway=LocalWork(commit=remote.commit))
-    done, commit = False, index.commit
+    done, commit, refused = False, index.commit, dict[str, Skipped]()
     try:
         for path, stamp in plan.removals.items():
             remove(root, path, stamps.get(path, stamp))
             files.pop(path, None)
 
-        def download(path: str) -> tuple[str, FileState]:
+        def download(path: str) -> tuple[str, FileState | Skipped]:
             expected = stamps.get(path, plan.downloads[path])
             return path, place(root, path, expected, (remote.at, remote.entries[path]), progress)
 
         for path, state in concurrently(download, plan.downloads):
-            files[path] = state
+            if isinstance(state, Skipped):
+                refused[path] = state
+            else:
+                files[path] = state
         done, commit = True, remote.commit
     finally:
         # After an error, the next command finds the files that are not entered yet: it compares them with the commit.
         underway = None if done else LocalWork(commit=remote.commit)
         workspace.save(ref=ref or index.ref, files=files, written=sides.found.taken, commit=commit, underway=underway)
-    return Pulled(commit, sorted(plan.downloads), sorted(plan.removals), [*remote.skipped, *sides.found.skipped])
+    skipped = [*remote.skipped, *refused.values(), *sides.found.skipped]
+    return Pulled(commit, sorted(plan.downloads.keys() - refused.keys()), sorted(plan.removals), skipped)
 
 
 def _current(plan: _Plan, found: DirectoryScan) -> Mapping[str, Stamp]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -13,6 +14,7 @@ from graveler_core.errors import Conflict, InvalidInput
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.local.committing import commit
+from graveler_core.local.names import refusal_of_path
 from graveler_core.local.pulling import checkout, clone, init, pull
 from graveler_core.local.status import status
 from tests.unit.local.conftest import START, WORDS, committed, files, remotely
@@ -96,6 +98,34 @@ def test_a_directory_that_became_a_link_is_no_removal(lake: Graveler, work: Path
     assert (found.changes, [each.path for each in found.skipped]) == ([], ["s"])
 
 
+@pytest.mark.parametrize("content", ["theirs", None])
+@pytest.mark.parametrize("kind", ["link", "link above", "clone"])
+def test_a_tracked_file_that_is_left_out_now_is_named_before_anything_changes(
+    lake: Graveler, repo: Repository, tmp_path: Path, kind: str, content: str | None
+) -> None:
+    """Once it is moved, the pull works."""
+    work = tmp_path / "work"
+    clone(lake, ("air", "main", "raw"), work)
+    at = work / ("s/c" if kind == "link" else "s")
+    if kind == "clone":
+        init(lake, ("air", "main", "elsewhere"), at)
+    else:
+        at.rename(tmp_path / "elsewhere")
+        at.symlink_to(tmp_path / "elsewhere")
+    before = files(work)
+    remotely(repo, {"raw/a": "theirs", "raw/b": None, "raw/s/c": content})
+    name = at.relative_to(work).as_posix()
+    for _ in range(2):
+        with pytest.raises(Conflict, match=f"'s/c' was changed in the repository, but '{name}' is left out here") as e:
+            pull(lake, work)
+        assert e.value.details["paths"] == ["s/c"]
+        assert files(work) == before
+    at.rename(tmp_path / "moved")
+    pull(lake, work, keep="theirs")
+    assert files(work) == committed(repo)
+    assert status(lake, work).changes == []
+
+
 def test_a_clone_within_a_clone_is_left_to_itself(lake: Graveler, repo: Repository, work: Path) -> None:
     clone(lake, ("air", "main", "raw"), work / "inner")
     init(lake, ("air", "main", "elsewhere"), work / "s")
@@ -136,6 +166,74 @@ def test_the_folder_of_graveler_is_its_own(lake: Graveler, repo: Repository, wor
     assert [each.path for each in done.skipped] == [".graveler/config", "s/.Graveler/local.json"]
     assert files(work) == START | {"d": "4"}
     assert not (work / ".graveler/config").exists()
+
+
+LONG = "x" * 256
+
+
+@pytest.mark.parametrize(
+    "path", [LONG, f"0/{LONG}", f"0{LONG}/y", "0/" + "\u20ac" * 86], ids=["top", "file", "directory", "bytes"]
+)
+def test_a_name_that_is_too_long_is_left_out(lake: Graveler, repo: Repository, work: Path, path: str) -> None:
+    later = {f"y/{number:03}": "4" for number in range(100)}
+    remotely(repo, {f"raw/{name}": content for name, content in {path: "x", **later}.items()})
+    for _ in range(2):
+        done = pull(lake, work)
+        assert [(each.path, each.reason) for each in done.skipped] == [(path, "a name is longer than 255 bytes")]
+        assert files(work) == START | later
+    assert status(lake, work).changes == []
+    remotely(repo, {f"raw/{'x' * 255}": "fits"})
+    assert pull(lake, work).downloaded == ["x" * 255]
+
+
+@pytest.mark.parametrize("at", ["mkdir", "link"])
+def test_a_name_that_the_file_system_refuses_is_left_out(
+    lake: Graveler, repo: Repository, work: Path, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    owner = Path if at == "mkdir" else os
+    real = getattr(owner, at)
+
+    def refusing(*arguments: Any, **options: Any) -> object:
+        if "odd" in str(arguments[-1]):
+            raise OSError(errno.EILSEQ, "Illegal byte sequence")
+        return real(*arguments, **options)
+
+    remotely(repo, {"raw/odd/x": "x", "raw/z": "z"})
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, at, refusing)
+        patched.setattr(Path, "rename", refusing)
+        done = pull(lake, work)
+    assert [each.path for each in done.skipped] == ["odd/x"]
+    assert (done.downloaded, files(work)) == (["z"], START | {"z": "z"})
+    assert pull(lake, work).downloaded == ["odd/x"]
+
+
+def test_a_file_system_that_does_not_distinguish_capitals(
+    lake: Graveler, repo: Repository, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real_link, real_exists = os.link, os.path.lexists
+
+    def exists(path: Path) -> bool:
+        return real_exists(path.with_name(path.name.lower())) or real_exists(path)
+
+    def link(source: Path, target: Path) -> None:
+        if exists(target):
+            raise FileExistsError(errno.EEXIST, "File exists")
+        real_link(source, target)
+
+    remotely(repo, {"raw/A": "other", "raw/z": "z"})
+    monkeypatch.setattr(os, "link", link)
+    monkeypatch.setattr(os.path, "lexists", exists)
+    done = pull(lake, work)
+    assert [each.path for each in done.skipped] == ["A"]
+    assert (done.downloaded, files(work)) == (["z"], START | {"z": "z"})
+
+
+@pytest.mark.parametrize("path", ["C:evil.exe", "a.txt:stream", ".graveler./config", "s /c"])
+def test_names_with_another_meaning_on_windows(monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    assert refusal_of_path(path) == ""
+    monkeypatch.setattr(os, "sep", "\\")
+    assert refusal_of_path(path) == "a name contains ':', or ends in '.' or a space"
 
 
 def test_a_file_that_is_a_directory_too(lake: Graveler, repo: Repository, work: Path) -> None:
