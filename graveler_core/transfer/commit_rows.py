@@ -11,7 +11,7 @@ import numpy as np
 
 from graveler_core.codec.content_hash import DIGEST_BYTES, hex_id
 from graveler_core.codec.records import decode, encode
-from graveler_core.errors import Conflict, CorruptData, Kind
+from graveler_core.errors import Conflict, CorruptData, GravelerError, Kind
 from graveler_core.kv.bulk import get_many
 from graveler_core.kv.store import Store
 from graveler_core.model.entities import Commit, Layout, RepositoryRecord
@@ -116,13 +116,29 @@ class CommitRows:
         self.kept += binary_id(commit) or b""
 
     def headers(self) -> None:
-        """Write headers."""
+        """Write headers.
+
+        Raises:
+            CorruptData: A commit to which a reference leads was deleted.
+            Conflict: A collection has removed a commit to which no reference leads (`LostRace`).
+        """
         for place, header in self._of_commits(self.history.folders.headers):
             if self.dumped[place]:
                 if header is None:
-                    raise _corrupt(self.graph.id(place).hex(), "was deleted during the dump")
+                    raise self._deleted(place)
                 self.writer.row(self.history.header, header)
             self.step(len(self.graph))
+
+    def _deleted(self, place: int) -> GravelerError:
+        """Return the error for a commit that was deleted after it was found."""
+        id = self.graph.id(place).hex()
+        if self.graph.reachable(self.graph.places(self.heads))[place]:
+            return _corrupt(id, "was deleted during the dump")
+        return Conflict(
+            f"repository {self.repository.id!r}: a collection removed commit {id} during the dump; dump again",
+            kind=Kind.LostRace,
+            commit=id,
+        )
 
     def layouts(self) -> None:
         """Write the current layouts, without superseded indexes."""

@@ -105,7 +105,7 @@ def dump(stores: Stores, repo: RepositoryRecord, uri: str, *, progress: Progress
         InvalidInput: The repository is bare, or the URI cannot be that of an object.
         CorruptData: An object that belongs to the dump is damaged or missing. Nothing was stored. If it belongs to the
             log of references, repair the log with `mend_reflog`.
-        Conflict: A run was swept before it was read (`LostRace`). Dump again.
+        Conflict: A run was swept, or an unreached commit was removed, before it was read (`LostRace`). Dump again.
         Unavailable: The dump or its temporary file cannot be written (`StoreFull`, …).
         NotFound: The repository was deleted in the meantime.
     """

@@ -22,6 +22,7 @@ from graveler_core.records import layout as keys
 from graveler_core.records.location import Folder
 from graveler_core.refs import repositories
 from graveler_core.testing.counting_store import Counting
+from graveler_core.transfer.commit_rows import CommitRows
 from graveler_core.transfer.files import dump_file
 from tests.examples import places
 from tests.golden.history import NAME
@@ -187,6 +188,24 @@ class TestUnfinished:
         back = restored(made, uri)
         assert not [finding for finding in back.fsck(deep=True) if finding.damage]
         assert content(world, back.dump_refs(fresh_uri()).uri) == content(world, uri)
+
+    @pytest.mark.parametrize("reached", [False, True])
+    def test_a_commit_that_is_removed_after_it_was_found(
+        self, world: World, monkeypatch: pytest.MonkeyPatch, reached: bool
+    ) -> None:
+        commit, (header, _) = self.unfinished(world)
+        world.kv.set(*header)
+        gone = keys.commit(record(world), commit.parents[0]).key if reached else header[1]
+        real = CommitRows.headers
+
+        def headers(rows: CommitRows) -> None:
+            world.kv.delete(header[0], gone)
+            real(rows)
+
+        monkeypatch.setattr(CommitRows, "headers", headers)
+        with pytest.raises((CorruptData, Conflict), match="was deleted during|dump again") as caught:
+            repo_of(world).dump_refs(fresh_uri())
+        assert caught.value.kind is (Kind.CorruptCommit if reached else Kind.LostRace)
 
     def test_a_layout_whose_runs_are_missing(self, made: Original, world: World) -> None:
         _, (header, (partition, key, _)) = self.unfinished(world)
