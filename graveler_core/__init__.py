@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from graveler_core.stores.hooks import Hook
     from graveler_core.stores.ssh_signatures import SshVerifier, ssh_signature
     from graveler_core.version import __version__
-    from graveler_core.wiring.copies import compare_stores, copy_store
+    from graveler_core.wiring.copies import compare_stores, copy_store, finish_copy
     from graveler_core.wiring.handles import connect
     from graveler_core.wiring.sweeps import sweep_tombstones
 
@@ -108,6 +108,7 @@ __all__ = [
     "compare_stores",
     "connect",
     "copy_store",
+    "finish_copy",
     "operations_of",
     "ssh_signature",
     "sweep_tombstones",

@@ -58,6 +58,7 @@ PUBLIC_NAMES = {
     "compare_stores": "wiring.copies",
     "connect": "wiring.handles",
     "copy_store": "wiring.copies",
+    "finish_copy": "wiring.copies",
     "operations_of": "model.operations",
     "ssh_signature": "stores.ssh_signatures",
     "sweep_tombstones": "wiring.sweeps",

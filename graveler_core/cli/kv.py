@@ -74,6 +74,22 @@ def copy(  # noqa: PLR0913 - the command line's own options
     session.out.result({**urls, **copied_document(copied), "dry_run": dry_run}, f"{said} {what} to {urls['to']}")
 
 
+@verb(app, "finish-copy")
+def finish_copy(session: Session, target: To, to_option: ToOption = None) -> None:
+    """Let a store count as complete although a copy into it was interrupted at its last step. Keeps all of its data.
+
+    Use it only if TO has been in use since then, so that graveler kv copy refuses it. Otherwise repeat the copy.
+
+    JSON: one document with to (URL without password).
+    """
+    import graveler_core
+
+    session.log()
+    graveler_core.finish_copy(target, target_options=_options(to_option))
+    shown = without_password(target)
+    session.out.result({"to": shown}, f"finished the copy into {shown}")
+
+
 @verb(app, "verify")
 def verify(
     session: Session, source: From, target: To, from_option: FromOption = None, to_option: ToOption = None

@@ -52,6 +52,7 @@ from graveler_core.transfer.kv_copy_compare import (
 from graveler_core.transfer.kv_copy_loading import Loading, another_run, put, resent
 from graveler_core.transfer.kv_copy_walk import REGISTERS, Unit, fingerprint, is_empty, units
 
+_FINISH = "; if the store has been in use since then, graveler kv finish-copy (finish_copy) keeps it as it is"
 ATTEMPTS = 3
 """Number of times that a changing repository is copied before the source counts as being in use."""
 
@@ -118,6 +119,28 @@ def measure(source: Store, target: Store) -> Copied:
     return _copied(source, amount_of_contents(source), resumed=begun is not None)
 
 
+def finish_copy(target: Store) -> None:
+    """Remove the marker of a copy into a store that was used before the copy had removed it. Change nothing else.
+
+    Such a store is refused as source and as target of copies. The copy had compared all contents and written records of
+    repositories. If the store cannot set many keys atomically, records of other repositories may be missing.
+
+    Args:
+        target: Store into which the copy wrote.
+
+    Raises:
+        InvalidInput: The store has no marker, or the copy had not written records of repositories.
+        Conflict: A run of the copy is going on (`LostRace`).
+    """
+    held = access.read(target, keys.copying())
+    if held is None:
+        raise InvalidInput("the store is no unfinished copy")
+    if not held.value.compared or is_empty(target, REGISTERS):
+        raise InvalidInput("the copy into the store had not written any repository; copy again")
+    if not access.remove(target, keys.copying(), held):
+        raise another_run()
+
+
 @dataclass(slots=True)
 class _Copy:
     source: Store
@@ -152,7 +175,7 @@ class _Copy:
         if _lacks(target, self.source) is not None:
             foreign = _lacks(self.source, target)
             if foreign is not None:
-                raise _not_empty(f"it is in use: {foreign} was written during the copy")
+                raise _not_empty(f"it is in use: {foreign} was written during the copy{_FINISH}")
             for partition in REGISTERS:
                 for batch in scan_arrow(self.source, partition):
                     rows = zip(batch["key"].to_pylist(), batch["value"].to_pylist(), strict=True)
@@ -210,7 +233,7 @@ def _admitted(source: Store, target: Store) -> Held[Copying] | None:
         NotUnique: The target contains something else.
     """
     if access.read(source, keys.copying()) is not None:
-        raise InvalidInput("the source is itself an unfinished copy; finish it first")
+        raise InvalidInput(f"the source is itself an unfinished copy; repeat that copy{_FINISH}")
     if is_empty(source):
         raise InvalidInput("the source is empty")
     held = access.read(target, keys.copying())

@@ -12,7 +12,7 @@ units, `REGISTERS`, belong to no unit.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import dropwhile
 
@@ -79,9 +79,9 @@ def fingerprint(kv: Store) -> str:
     return digest.hexdigest()
 
 
-def is_empty(kv: Store) -> bool:
-    """Return true if a store has no registers."""
-    return all(next(iter(kv.scan(partition, limit=1)), None) is None for partition in (*REGISTERS, *_ALONE))
+def is_empty(kv: Store, partitions: Sequence[bytes] = (*REGISTERS, *_ALONE)) -> bool:
+    """Return true if a store has no registers, or no rows in other partitions that are given."""
+    return all(next(iter(kv.scan(partition, limit=1)), None) is None for partition in partitions)
 
 
 def _all(kv: Store) -> Iterator[Unit]:

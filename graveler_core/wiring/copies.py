@@ -60,6 +60,32 @@ def copy_store(  # noqa: PLR0913 - one call, all of it optional
 
 
 @explained
+def finish_copy(target: str, *, target_options: Mapping[str, str] | None = None) -> None:
+    """Let a store count as complete although a copy into it was interrupted at its last step. Change nothing else.
+
+    Call it only if the store has been in use since then. Otherwise repeat the copy.
+
+    Args:
+        target: URL of the store.
+        target_options: Options of object stores (credentials, region, …) for a store in a bucket, as `storage_options`
+            of `connect`. By default, they come from the environment.
+
+    Raises:
+        InvalidInput: the URL is not valid, no copy was interrupted, or it had not written any repository.
+        Conflict: (`LostRace`) the copy is going on.
+        Unavailable: the store cannot be reached, or the SQLite file does not exist.
+    """
+    from graveler_core.kv.backends.sqlite.file import require_file
+    from graveler_core.kv.registry import open_store
+    from graveler_core.transfer import kv_copy
+
+    require_file(target)
+    require_characters(target)
+    with closing(open_store(target, target_options)) as there:
+        kv_copy.finish_copy(there)
+
+
+@explained
 def compare_stores(
     source: str,
     target: str,

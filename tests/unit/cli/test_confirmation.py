@@ -52,7 +52,7 @@ READS = """
 ADDS = """
     branch create, branch undelete, check report, cherry-pick, commit, compact, dump, iam credential create,
     hook deliver, hook repeat, iam group create, iam policy create, iam setup, iam user create, import, init, kv copy,
-    kv sweep,
+    kv finish-copy, kv sweep,
     local clone, local commit,
     local init, merge, migrate complete, migrate lakefs, migrate nessie, migrate run, repo create, repo undelete,
     restore, revert,

@@ -203,7 +203,7 @@ class TestUnfinished:
             real(rows)
 
         monkeypatch.setattr(CommitRows, "headers", headers)
-        with pytest.raises((CorruptData, Conflict), match="was deleted during|dump again") as caught:
+        with pytest.raises((CorruptData, Conflict), match=r"was deleted during|dump again") as caught:
             repo_of(world).dump_refs(fresh_uri())
         assert caught.value.kind is (Kind.CorruptCommit if reached else Kind.LostRace)
 

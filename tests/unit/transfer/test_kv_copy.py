@@ -20,7 +20,7 @@ from graveler_core.records import layout as keys
 from graveler_core.testing.faulty_store import Fault, Faulty, LoseAnswer, Refuse
 from graveler_core.testing.plain_store import PlainStore
 from graveler_core.transfer import kv_copy_loading
-from graveler_core.transfer.kv_copy import Copied, copy_store, measure
+from graveler_core.transfer.kv_copy import Copied, copy_store, finish_copy, measure
 from graveler_core.transfer.kv_copy_compare import Differs, compare_stores
 from tests.unit.engine.world import World, entry
 from tests.unit.records.samples import RECORDS
@@ -237,6 +237,60 @@ class TestRefusals:
         with pytest.raises(NotUnique, match="in use: graveler/"):
             copy_store(small.kv, Faulty(target, work))
         assert [repo.id for repo in other.graveler().list_repositories()] == ["mine"]
+
+
+def used_before_its_end(small: World) -> World:
+    """The target of a copy that died before it removed its marker, and that was used since."""
+    target = empty()
+
+    def dies(call: StoreCall, number: int) -> Fault | None:
+        return (
+            Refuse(lambda: Unavailable("killed")) if call.verb == "delete_if" and call.partition == keys.COPY else None
+        )
+
+    with pytest.raises(Unavailable):
+        copy_store(small.kv, Faulty(target, dies))
+    other = World(kv=target)
+    other.ids.skip(10_000)
+    other.repository("mine")
+    other.graveler().delete_repository("repo")
+    return other
+
+
+class TestFinished:
+    """A copy that was interrupted at its last step, into a store that was used since then."""
+
+    def test_it_counts_as_complete(self, small: World) -> None:
+        other = used_before_its_end(small)
+        before = rows(other.kv)
+        with pytest.raises(NotUnique, match=r"in use: graveler_deleted/repo.*finish-copy"):
+            copy_store(small.kv, other.kv)
+        with pytest.raises(InvalidInput, match=r"unfinished copy; repeat that copy; if .*finish-copy"):
+            copy_store(other.kv, empty())
+        finish_copy(other.kv)
+        after = rows(other.kv)
+        assert after == {partition: found for partition, found in before.items() if partition != keys.COPY}
+        copy_store(other.kv, empty())
+
+    def test_a_copy_without_repositories_is_refused(self, small: World) -> None:
+        target = empty()
+        with pytest.raises(InvalidInput, match="is no unfinished copy"):
+            finish_copy(target)
+        with pytest.raises(Unavailable):
+            copy_store(small.kv, Faulty(target, killed(100)))
+        with pytest.raises(InvalidInput, match="copy again"):
+            finish_copy(target)
+
+    def test_a_run_goes_on(self, small: World) -> None:
+        other = used_before_its_end(small)
+
+        def another(call: StoreCall, number: int) -> Fault | None:
+            if call.verb == "delete_if":
+                other.kv.set(call.partition, b"into", b"{}")
+            return None
+
+        with pytest.raises(Conflict, match="another run"):
+            finish_copy(Faulty(other.kv, another))
 
 
 class TestMovingSources:

@@ -20,6 +20,7 @@ WRONG = (None, -1, 2**70, b"\xff", "\0", "\ud800", [None], object())
 SAMPLES: dict[str, dict[str, Any]] = {
     "connect": {"url": "memory://", "cache_dir": "cache", "cache_bytes": 10**9},
     "copy_store": {"source": "sqlite:///kept.db", "target": "memory://", "dry_run": True},
+    "finish_copy": {"target": "memory://"},
     "compare_stores": {"source": "sqlite:///kept.db", "target": "sqlite:///kept.db"},
     "sweep_tombstones": {"url": "memory://"},
     "operations_of": {"changes": []},
