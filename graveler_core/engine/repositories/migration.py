@@ -21,7 +21,7 @@ from graveler_core.engine.repositories.beginning import NewRepository, begin, cl
 from graveler_core.engine.repositories.deletion import enter_for_cleaner
 from graveler_core.engine.repositories.first_files import first_tree
 from graveler_core.errors import Conflict, GravelerError, InvalidInput, Kind, PredicateFailed
-from graveler_core.model.address import namespace
+from graveler_core.model.address import Namespace, namespace
 from graveler_core.model.entities import RepositoryRecord, RepositoryState
 from graveler_core.model.ids import Nonce
 from graveler_core.model.migration import Migration
@@ -41,12 +41,12 @@ def begin_migration(stores: Stores, wanted: NewRepository) -> Held[RepositoryRec
         NotFound: An earlier repository with the name is still being deleted (`RepositoryDeleting`).
         Conflict: An earlier run has begun it from another state of the source (`StoreChanged`), or another run is
             continuing it now (`LostRace`).
-        InvalidInput: An earlier run has begun it with another boundary seed.
+        InvalidInput: An earlier run has begun it with another storage namespace or boundary seed.
         Unavailable: The namespace is not writable.
     """
     place = namespace(wanted.storage_namespace)
     require_claimable(place)
-    held = _taken_over(stores, wanted) or begin(stores, wanted, place)
+    held = _taken_over(stores, wanted, place) or begin(stores, wanted, place)
     where = keys.migration(held.value)
     if access.read(stores.kv, where) is None:
         try:
@@ -68,7 +68,7 @@ def leave_to_cleaner(stores: Stores, repo: RepositoryRecord) -> None:
             enter_for_cleaner(stores, repo)
 
 
-def _taken_over(stores: Stores, wanted: NewRepository) -> Held[RepositoryRecord] | None:
+def _taken_over(stores: Stores, wanted: NewRepository, place: Namespace) -> Held[RepositoryRecord] | None:
     """Take over the record that an earlier run has begun."""
     standing = repositories.find(stores.kv, wanted.id)
     if standing is None or standing.value.state is not RepositoryState.INITIAL or not standing.value.migrating:
@@ -80,12 +80,15 @@ def _taken_over(stores: Stores, wanted: NewRepository) -> Held[RepositoryRecord]
             kind=Kind.StoreChanged,
             repository=wanted.id,
         )
-    if found.boundary_seed != wanted.boundary_seed:
-        raise InvalidInput(
-            f"repository {wanted.id!r}: its migration began with the boundary seed {found.boundary_seed}, not "
-            f"{wanted.boundary_seed}",
-            repository=wanted.id,
-        )
+    for what, before, now in (
+        ("storage namespace", found.storage_namespace, place.uri),
+        ("boundary seed", found.boundary_seed, wanted.boundary_seed),
+    ):
+        if before != now:
+            raise InvalidInput(
+                f"repository {wanted.id!r}: its migration began with the {what} {before!r}, not {now!r}",
+                repository=wanted.id,
+            )
     mine = found.model_copy(update={"nonce": Nonce(stores.ids.fresh()), "since": stores.clock.now()})
     try:
         return access.replace(stores.kv, keys.repository(wanted.id), standing, mine)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from graveler_core.engine.repositories import beginning
 from graveler_core.engine.repositories import migration as migrating
 from graveler_core.engine.repositories.beginning import NewRepository
-from graveler_core.errors import Conflict, GravelerError, Kind, NotUnique
+from graveler_core.errors import Conflict, GravelerError, InvalidInput, Kind, NotUnique
 from graveler_core.model.address import namespace
 from graveler_core.model.entities import NamespaceClaim, RepositoryState
 from graveler_core.model.ids import BranchId, Nonce, RepositoryId, RepositoryUid
@@ -18,7 +19,7 @@ from graveler_core.objects import owner_files
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.refs import repositories
-from tests.unit.engine.interposed import Interposed
+from tests.unit.engine.interposed import Crash, Interposed
 from tests.unit.engine.world import World
 
 NAME = RepositoryId("flights")
@@ -34,6 +35,21 @@ def wanted(world: World, digest: str = "d1", seed: int = 0) -> NewRepository:
         boundary_seed=seed,
         migrating=digest,
     )
+
+
+def test_a_run_for_another_namespace_claims_nothing_there() -> None:
+    """The first run has died before its own claim."""
+    for at in range(1, 6):
+        world = World()
+        kv = Interposed(world.kv)
+        kv.fail[at] = Crash()
+        with suppress(Crash):
+            migrating.begin_migration(world.stores(kv), wanted(world))  # type: ignore[arg-type]
+        elsewhere = replace(wanted(world), storage_namespace=world.namespace("other"))
+        if repositories.find(world.kv, NAME) is not None:
+            with pytest.raises(InvalidInput, match="began with the storage namespace"):
+                migrating.begin_migration(world.stores(), elsewhere)
+            assert access.read(world.kv, keys.namespace_claim(world.namespace("other"))) is None
 
 
 def claimed_inside(world: World) -> None:
@@ -94,7 +110,7 @@ def test_a_namespace_that_is_taken() -> None:
     assert held.value.creation_date.year == 2020
 
 
-def test_another_state_or_seed() -> None:
+def test_another_state_seed_or_namespace() -> None:
     world = World()
     first = migrating.begin_migration(world.stores(), wanted(world))
     with pytest.raises(Conflict) as caught:
@@ -102,6 +118,10 @@ def test_another_state_or_seed() -> None:
     assert caught.value.kind is Kind.StoreChanged
     with pytest.raises(GravelerError, match="boundary seed 0, not 1"):
         migrating.begin_migration(world.stores(), wanted(world, seed=1))
+    elsewhere = replace(wanted(world), storage_namespace=world.namespace("other"))
+    with pytest.raises(InvalidInput, match=r"its migration began with the storage namespace '.*/data', not '.*/other'"):
+        migrating.begin_migration(world.stores(), elsewhere)
+    assert access.read(world.kv, keys.namespace_claim(world.namespace("other"))) is None
     again = migrating.begin_migration(world.stores(), wanted(world))
     assert again.value.uid == first.value.uid
     assert again.value.nonce != first.value.nonce
