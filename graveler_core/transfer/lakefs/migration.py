@@ -59,7 +59,8 @@ def migrate_lakefs(
 ) -> LakefsMigrated:
     """Migrate a repository of lakeFS, or what is new since the last run.
 
-    Memory holds about 1,500 bytes for each commit, and the entries of some ranges (`metaranges`).
+    Memory holds about 1,500 bytes for each commit, the entries of some ranges (`metaranges`), and the uncommitted
+    changes of one branch.
 
     Args:
         stores: The stores.
@@ -176,14 +177,18 @@ class _Migration:
             self.progress(1)
 
     def _staged(self, branches: MigratedReferences) -> int:
-        """Stage the uncommitted changes of the branches that have none here. Return their number."""
+        """Stage the uncommitted changes of the branches that have none here. Return their number.
+
+        Those of a branch are staged together. After a part of them, the next run would leave the branch as it is.
+        """
         count = 0
         for name in (*branches.created, *branches.moved, *branches.unchanged):
             branch = BranchId(name)
             if not self._is_dirty(branch):
-                for table in self._uncommitted(branch):
-                    self.flows.references.stage(self.plan.repository, branch, table)
-                    count += table.num_rows
+                tables = list(self._uncommitted(branch))
+                if tables:
+                    self.flows.references.stage(self.plan.repository, branch, pa.concat_tables(tables))
+                count += sum(table.num_rows for table in tables)
         return count
 
     def _is_dirty(self, branch: BranchId) -> bool:

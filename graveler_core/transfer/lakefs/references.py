@@ -104,9 +104,8 @@ def default_branch(references: LakefsReferences, wanted: str | None) -> BranchId
     for name in names:
         if name in references.branches:
             return branch_id(name)
-    raise InvalidInput(
-        f"default branch: the source has no branch {' or '.join(names)}; name one of {', '.join(references.branches)}"
-    )
+    others = f"name one of {', '.join(references.branches)}" if references.branches else "it has none"
+    raise InvalidInput(f"default branch: the source has no branch {' or '.join(names)}; {others}")
 
 
 def _messages(metaranges: LakefsMetaranges, id: str, message: Any, convert: Callable[[Any], T]) -> Iterator[T]:

@@ -130,8 +130,8 @@ class DumpSource:
             ) from e
 
     def properties(self, references: LakefsReferences, wanted: str | None) -> tuple[BranchId, datetime]:
-        created = min(commit.creation_date for commit in references.commits.values())
-        return default_branch(references, wanted), created
+        default = default_branch(references, wanted)
+        return default, min(commit.creation_date for commit in references.commits.values())
 
     def require_uncommitted(self) -> None:
         raise InvalidInput("uncommitted changes: a dump has none; pass the URL of the running server as the source")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -13,7 +14,7 @@ from graveler_core.facade.graveler import Graveler
 from graveler_core.gc.findings import Trouble
 from graveler_core.kv.backends.memory import open_memory
 from graveler_core.transfer import migrated
-from graveler_core.transfer.lakefs import commits, metaranges, migration, verification
+from graveler_core.transfer.lakefs import commits, metaranges, migration, references, verification
 from tests.examples import places
 from tests.foreign import fixtures
 from tests.foreign.lakefs_history import REPOSITORY
@@ -216,6 +217,12 @@ def test_a_missing_default_branch(world: World, graveler: Graveler) -> None:
         migrate(graveler, "first", world, default_branch="trunk")
     migrate(graveler, "first", world, default_branch="dev")
     assert graveler.repository(REPOSITORY).default_branch == "dev"
+
+
+def test_a_dump_without_commits(world: World, graveler: Graveler, tmp_path: Path) -> None:
+    (tmp_path / "refs.json").write_text(json.dumps(dict.fromkeys(references._FIELDS, "")))
+    with pytest.raises(InvalidInput, match="the source has no branch main or master; it has none"):
+        graveler.migrate_lakefs(REPOSITORY, SOURCE, world.namespace("own"), manifest=(tmp_path / "refs.json").as_uri())
 
 
 def test_a_missing_range_stops_the_run_and_a_later_one_completes_it(tmp_path: Path, world: World) -> None:

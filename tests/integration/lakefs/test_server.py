@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
 from graveler_core.errors import InvalidInput, Kind, NotFound, Unavailable
 from graveler_core.facade.graveler import Graveler
+from graveler_core.transfer.lakefs import migration
 from graveler_core.transfer.lakefs.api import LakefsApi
 from graveler_core.transfer.lakefs.report import LakefsMigrated
 from tests.foreign import fixtures
@@ -72,6 +73,24 @@ def test_uncommitted_changes_are_staged_once(world: World, graveler: Graveler, s
     migrate(graveler, world, server)
     assert migrate(graveler, world, server, uncommitted=True).staged == 4
     assert migrate(graveler, world, server, uncommitted=True).staged == 0
+
+
+def test_uncommitted_changes_that_are_interrupted_are_all_staged_by_the_next_run(
+    world: World, graveler: Graveler, server: Replay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, asked = LakefsApi.stat, list[str]()
+
+    def stat(api: LakefsApi, ref: str, path: str) -> Mapping[str, Any] | None:
+        asked.append(path)
+        if len(asked) == 3:
+            raise Unavailable("the server is away")
+        return real(api, ref, path)
+
+    monkeypatch.setattr(migration, "PAGE_ENTRIES", 1)
+    monkeypatch.setattr(LakefsApi, "stat", stat)
+    with pytest.raises(Unavailable, match="the server is away"):
+        migrate(graveler, world, server, uncommitted=True)
+    assert migrate(graveler, world, server, uncommitted=True).staged == 4
 
 
 def test_a_dump_and_a_server_are_one_source(world: World, graveler: Graveler, server: Replay) -> None:
