@@ -43,7 +43,7 @@ from enum import StrEnum
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graveler_core.blobs.deletion import delete_all
+from graveler_core.blobs.deletion import RefusedDeletions, delete_permitted
 from graveler_core.blobs.missing_bucket import bucket_may_be_missing
 from graveler_core.blobs.port import BlobInfo, Blobs
 from graveler_core.errors import GravelerError, PredicateFailed
@@ -120,6 +120,7 @@ def empty_namespaces(
     Raises:
         CorruptData: An item that names objects is missing or damaged. Nothing was deleted in this namespace.
         SlowDown, Unavailable, OutcomeUnknown: Call again. Some objects may be deleted.
+        GravelerError: The store refuses to delete some objects (`details["failed"]`). The others are deleted.
 
     An error of one namespace is raised after the other namespaces were processed; of several errors, the first.
     """
@@ -203,12 +204,13 @@ class _Namespace:
         if found is None:
             return None
         self._measure(found)
-        unnamed = found.unnamed()
+        unnamed, refused = found.unnamed(), RefusedDeletions()
         for start in range(0, unnamed.num_rows, DELETED_AT_ONCE):
             if access.read(self.stores.kv, self.where) != claim or self._owned_elsewhere():
                 return None
             addresses = unnamed.slice(start, DELETED_AT_ONCE).column("address").to_pylist()
-            delete_all(self.blobs, addresses, self.stores.executor.map, self.progress)
+            refused.add(delete_permitted(self.blobs, addresses, self.stores.executor.map, self.progress))
+        refused.require_none(unnamed.num_rows - refused.count)
         if self.done.named:
             return None
         return self._swapped(claim, ClaimState.EMPTIED)
