@@ -61,7 +61,7 @@ def bulk_writes_ask_no_rule() -> Iterator[None]:
         yield
 
 
-@mutant(seed=765, breaks=PROTECTION, theme="protection")
+@mutant(seed=49, breaks=PROTECTION, theme="protection")
 def an_older_report_on_the_tree_counts() -> Iterator[None]:
     """A report on a tree replaces a newer report on the commit."""
     real = checks.reports_on_commit
