@@ -133,7 +133,7 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         Raises:
             InvalidInput: The run lacks a field of the template.
             NotFound: The run continues with a branch that has been deleted.
-            Failure: A run tag names `into` for a run that belongs to a publication.
+            Failure: The branch of the run is `into`, and the run belongs to a publication.
         """
         from graveler_core.errors import NotUnique
 
@@ -252,20 +252,21 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         """
         choice = self.choice()
         if choice is not None and choice.name == self.into:
+            advice = "remove the run tag graveler/branch, or name another branch"
+            if choice.chosen is not Chosen.TAG:
+                advice = f"the template {self.branch!r} must give another name, as run-{{run}} does"
             raise dg.Failure(
-                f"the run works on {self.into!r} itself, the branch to publish into: remove the run tag "
-                "graveler/branch, or name another branch",
-                allow_retries=False,
+                f"the run works on {self.into!r} itself, the branch to publish into: {advice}", allow_retries=False
             )
 
     def _refuse_write(self, table: dg.AssetKey | None) -> None:
-        """Refuse a write without a branch of the run, and one of unchecked tables on `into` because of a run tag."""
+        """Refuse a write without a branch of the run, and a write of unchecked tables of a publication on `into`."""
         run, instance, choice = self._run, self._instance, self.choice()
         if run is None or instance is None:
             return
         if choice is None:
             raise missing_error(self.branch, fields_of(instance, run))
-        publication = self._publication(instance, run, table) if choice.chosen is Chosen.TAG else None
+        publication = self._publication(instance, run, table) if choice.name == self.into else None
         if publication is not None and (table is None or table in publication.keys):
             self.refuse_into()
 

@@ -157,6 +157,15 @@ def test_tables_are_not_written_on_the_target_itself(lake: Lake) -> None:
     assert lake.published("raw") == ["new"]
 
 
+def test_a_template_that_names_the_target_writes_no_table(lake: Lake) -> None:
+    assert lake.run().success
+    lake.use(template="main")
+    result = lake.run(raw=["bad"])
+    assert not result.success
+    assert all("'main' itself" in said and "the template 'main' must give" in said for said in failures(result))
+    assert list(lake.repository.branch("main").uncommitted()) == []
+
+
 def test_required_checks_are_reported_before_the_merge(lake: Lake) -> None:
     lake.use(require=True)
     assert lake.run().success
