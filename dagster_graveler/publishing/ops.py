@@ -3,18 +3,18 @@
 Each op can be retried at any time, and finds the result of an earlier attempt. A branch that is not published is kept.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
 import dagster as dg
 
 from dagster_graveler.beta import beta_accepted
-from dagster_graveler.data_version import DATA_VERSION_TAG, reported_commit
 from dagster_graveler.display.show import shown_metadata
 from dagster_graveler.ops.commit import CommitConfig, committed
 from dagster_graveler.ops.failures import RETRIES, told_to_dagster
 from dagster_graveler.publishing.merging import ALREADY, NOTHING, Published, message, publish_targets
+from dagster_graveler.publishing.published_branch import materialize_branch
 from dagster_graveler.publishing.publisher import Publisher
 from dagster_graveler.publishing.written import PUBLISHED, STATE
 from dagster_graveler.resources.graveler_branch import GravelerBranch
@@ -73,18 +73,12 @@ def publish_op(publisher: Publisher) -> dg.OpDefinition:
 
 
 def _tell_branch(context: dg.OpExecutionContext, result: Published) -> None:
-    """Add the metadata of the function `show`, and materialize the published branch, once for each commit."""
+    """Add the metadata of the function `show`, and materialize the published branch."""
     group, commit = result.target.group, result.commit
-    published = result.branch.open_repository().at(commit)
-    result.metadata.update(shown_metadata(result.target.show, published, context.log))
-    if result.metadata[STATE] == PUBLISHED and reported_commit(context.instance, group.key) != commit:
-        context.log_event(_published_branch(group.key, commit, result.metadata))
-
-
-def _published_branch(key: dg.AssetKey, commit: str, metadata: Mapping[str, Any]) -> dg.AssetMaterialization:
-    return dg.AssetMaterialization(
-        key, description=f"Published as commit {commit}", metadata=metadata, tags={DATA_VERSION_TAG: commit}
-    )
+    repository = result.branch.open_repository()
+    result.metadata.update(shown_metadata(result.target.show, repository.at(commit), context.log))
+    if result.metadata[STATE] == PUBLISHED:
+        materialize_branch(context, repository, group.key, commit, result.metadata)
 
 
 def _metadata(done: Sequence[Published]) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from dagster._core.asset_graph_view.asset_graph_view import AssetGraphView, Temp
 from dagster._core.definitions.data_version import CachingStaleStatusResolver, StaleStatus
 from dagster._time import get_current_datetime
 
+from dagster_graveler.publishing import published_branch
+from graveler_core.errors import SlowDown
 from graveler_core.facade.snapshot import Snapshot
 from tests.dagster_graveler.publishing.conftest import Lake
 from tests.dagster_graveler.publishing.small_lake import PUBLISH, PUBLISHED
@@ -36,6 +38,62 @@ def test_each_publication_materializes_the_branch_once(lake: Lake) -> None:
     assert publications(lake) == [first]
     assert lake.run(partition=FEBRUARY).success
     assert publications(lake) == [first, lake.repository.commit("main").id]
+
+
+def test_a_publication_that_was_overtaken_does_not_report_an_earlier_commit(lake: Lake) -> None:
+    """The second publication is merged and reported between the merge of the first one and its report."""
+    overtaking: list[bool] = []
+
+    def overtake(at: Snapshot) -> dict[str, Any]:
+        if not overtaking:
+            overtaking.append(True)
+            assert lake.run(partition=FEBRUARY).success
+        return {}
+
+    lake.use(show=overtake)
+    assert lake.run().success
+    assert len(lake.history()) == 3
+    assert publications(lake) == [lake.history()[0]]
+
+
+def test_a_later_commit_that_is_reported_at_the_same_moment_is_reported_again(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second publication is merged and reported after the first one has read what was reported."""
+    real, overtaking = published_branch.published_commit, []
+
+    def overtaken(*args: Any) -> str | None:
+        found = real(*args)
+        if not overtaking:
+            overtaking.append(True)
+            assert lake.run(partition=FEBRUARY).success
+        return found
+
+    monkeypatch.setattr(published_branch, "published_commit", overtaken)
+    assert lake.run().success
+    second, first, _ = lake.history()
+    assert publications(lake) == [second, first, second]
+    event = lake.instance.get_latest_materialization_event(PUBLISHED)
+    assert event is not None
+    assert event.asset_materialization is not None
+    assert event.asset_materialization.metadata["commit"].value == second
+
+
+def test_a_repeated_step_does_not_report_an_earlier_commit(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second publication runs after the publish step of the first one broke, and before it is repeated."""
+    real, broken = published_branch.published_commit, []
+
+    def breaking(*args: Any) -> str | None:
+        if not broken:
+            broken.append(True)
+            assert lake.run(partition=FEBRUARY).success
+            raise SlowDown("busy")
+        return real(*args)
+
+    monkeypatch.setattr(published_branch, "published_commit", breaking)
+    assert lake.run().success
+    assert len(lake.history()) == 3
+    assert publications(lake) == [lake.history()[0]]
 
 
 def test_the_materialization_shows_the_publication(lake: Lake) -> None:
