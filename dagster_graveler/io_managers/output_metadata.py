@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dagster_graveler.io_managers.handlers.port import StoredValue
 from dagster_graveler.io_managers.storage import table_files
 from dagster_graveler.io_managers.table_path import TablePath
-from dagster_graveler.publishing.written import partition_pattern, written
+from dagster_graveler.publishing.written import Prefixes, partition_pattern, written
 from dagster_graveler.resources.graveler_branch import GravelerBranch
 
 STORAGE_KIND = "graveler"
@@ -25,11 +24,12 @@ def output_metadata(branch: GravelerBranch, table: TablePath, stored: StoredValu
         stored: Result of the write.
         replaced: True if the former files were replaced, false if files were added.
     """
+    places = _places(table)
     metadata: dict[str, Any] = {
         "dagster/table_name": ".".join([branch.repository, *table.path.split("/")]),
         "dagster/storage_kind": STORAGE_KIND,
         "dagster/uri": f"graveler://{branch.repository}/{branch.name}/{table.path}",
-        **written(branch.open_for_reading(), table.path, _replaced(table) if replaced else ()),
+        **written(branch.open_for_reading(), table.path, **{"replaced" if replaced else "added": places}),
         "files": len(stored.paths),
         "bytes": stored.size,
     }
@@ -43,8 +43,8 @@ def output_metadata(branch: GravelerBranch, table: TablePath, stored: StoredValu
     return metadata if total is None else {**metadata, "dagster/row_count": total}
 
 
-def _replaced(table: TablePath) -> Sequence[str] | Mapping[str, Any]:
-    """Return the replaced directories. All of several partitions would stand in the event of each of them."""
+def _places(table: TablePath) -> Prefixes:
+    """Return the written directories. All of several partitions would stand in the event of each of them."""
     if len(table.keys) > 1:
         return partition_pattern(table.path, [dimension.name for dimension in table.dimensions])
     return table.directories

@@ -13,7 +13,7 @@ from typing import Any
 import dagster as dg
 
 from dagster_graveler.publishing.groups import GroupTable, TableGroup
-from dagster_graveler.publishing.written import CONTENT, REPLACED, replaced_prefixes
+from dagster_graveler.publishing.written import ADDED, CONTENT, REPLACED, partition_prefixes
 from dagster_graveler.run_tags import MARKED_TAG, MarkedBranch, branch_mark
 from dagster_graveler.runs import partition_label
 
@@ -109,6 +109,8 @@ class Evidence:
     """Newest write of each partition of each table."""
     replaced: dict[dg.AssetKey, set[str]] = field(default_factory=dict)
     """Prefixes that any write of a table replaced."""
+    places: dict[dg.AssetKey, set[str]] = field(default_factory=dict)
+    """Prefixes below which any write of a table put files; the whole table if a write does not tell."""
     evaluations: dict[dg.AssetCheckKey, Evaluation] = field(default_factory=dict)
     """Newest result of each check."""
     scoped: dict[dg.AssetCheckKey, dict[tuple[str | None, str], Evaluation]] = field(default_factory=dict)
@@ -152,7 +154,7 @@ def runs_on(instance: dg.DagsterInstance, place: BranchIdentity) -> list[dg.Dags
 
 
 def _read_run(instance: dg.DagsterInstance, group: TableGroup, run: dg.DagsterRun, found: Evidence) -> None:
-    tables = {table.key for table in group.tables}
+    tables = {table.key: f"{table.path}/" for table in group.tables}
     starts: dict[str, Start] = {}
     evaluated: list[tuple[dg.EventLogEntry, Start]] = []
     last_writes: dict[dg.AssetKey, _LastWrites] = {}
@@ -168,7 +170,9 @@ def _read_run(instance: dg.DagsterInstance, group: TableGroup, run: dg.DagsterRu
             found.published = _text(event, group.commit_label) if _text(event, "graveler/state") == "published" else ""
         elif event.asset_key in tables:
             last_writes.setdefault(event.asset_key, {})[event.partition] = position, entry
-            found.replaced.setdefault(event.asset_key, set()).update(_replaced(event))
+            replaced, added = _prefixes(event, REPLACED), _prefixes(event, ADDED)
+            found.replaced.setdefault(event.asset_key, set()).update(replaced)
+            found.places.setdefault(event.asset_key, set()).update([*replaced, *added] or [tables[event.asset_key]])
     for key, writes in last_writes.items():
         _add_writes(instance, key, writes, run, found)
     for entry, began in evaluated:
@@ -257,6 +261,6 @@ def _text(event: dg.DagsterEvent, key: str) -> str:
     return "" if value is None else str(value.value)
 
 
-def _replaced(event: dg.DagsterEvent) -> list[str]:
-    value = _metadata(event).get(REPLACED)
-    return [] if value is None else replaced_prefixes(value.value, event.partition)
+def _prefixes(event: dg.DagsterEvent, key: str) -> list[str]:
+    value = _metadata(event).get(key)
+    return [] if value is None else partition_prefixes(value.value, event.partition)

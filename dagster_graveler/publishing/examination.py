@@ -131,8 +131,8 @@ class BranchExamination:
 
         group = target.group
         try:
-            changes = kept_changes(repository, group, place.branch, self._branch(target).into)
-            evidence = gather(self.context.instance, group, place)
+            evidence, into = gather(self.context.instance, group, place), self._branch(target).into
+            changes = kept_changes(repository, group, place.branch, into, evidence.places, watch=self.time.check)
             at, digest = repository.at(place.branch), partial(content_digest, before_batch=self.time.check)
             return KeptBranch(place, evidence, judge(at, group, evidence, changes, digest), ())
         except NotFound:

@@ -100,7 +100,7 @@ def _judged(context: dg.OpExecutionContext, target: MergeTarget, branch: Gravele
     repository, group = branch.open_repository(), target.group
     commit = repository.commit(branch.name).id
     evidence = gather(context.instance, group, BranchIdentity(branch.repository, branch.name, branch.uid))
-    changes = committed_changes(repository, group, commit, branch.into)
+    changes = committed_changes(repository, group, commit, branch.into, evidence.places)
     verdict = judge(repository.at(commit), group, evidence, changes)
     return Judged(target, branch, repository, commit, evidence, verdict)
 

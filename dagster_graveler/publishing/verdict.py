@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 _FOREIGN_SHOWN = 5
 _AFTER_SLASH = "0"
 """Next character after the slash. Every path in a table is less than the table's path followed by this character."""
+Places = Mapping[dg.AssetKey, Collection[str]]
+"""Prefixes below which the materializations of each table wrote, as in `Evidence.places`."""
+Watch = Callable[[], None]
+"""Function that is called for each change of a listing, and may raise an exception to end the listing."""
 
 
 class Outcome(StrEnum):
@@ -53,10 +58,13 @@ class CheckFinding:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Tables that a merge would change, and changed paths that belong to no table."""
+    """Tables that a merge would change, and changed paths that must not be published."""
 
     tables: tuple[GroupTable, ...]
     foreign: tuple[str, ...]
+    """Paths that belong to no table."""
+    unrecorded: tuple[str, ...] = ()
+    """One path of each table, in a partition that no materialization wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,19 +111,32 @@ def verdicts_table(verdicts: Iterable[Verdict]) -> dg.TableMetadataValue:
     return dg.MetadataValue.table(records, dg.TableSchema(columns=columns))
 
 
-def committed_changes(repository: Repository, group: TableGroup, commit: str, into: str) -> Changes:
-    """Return the changes that a merge would bring, with one small query for each table.
+def committed_changes(
+    repository: Repository, group: TableGroup, commit: str, into: str, places: Places | None = None
+) -> Changes:
+    """Return the changes that a merge would bring, with one small query for each table that was written in one place.
+
+    The changes of a table that was written in several places are listed.
 
     Args:
         repository: The repository.
         group: The tables to look for.
         commit: Id of the commit to merge.
         into: Name of the branch to merge into.
+        places: Prefixes below which each table was written. Default: anywhere in the table.
     """
-    return _changes(group, partial(repository.diff, into, commit, limit=1, since_merge_base=True))
+    return _changes(group, _committed(repository, commit, into), places or {})
 
 
-def kept_changes(repository: Repository, group: TableGroup, branch: str, into: str) -> Changes:
+def kept_changes(  # noqa: PLR0913 - one call, the last two optional
+    repository: Repository,
+    group: TableGroup,
+    branch: str,
+    into: str,
+    places: Places | None = None,
+    *,
+    watch: Watch | None = None,
+) -> Changes:
     """Return the changes that a branch would bring after its staged changes are committed.
 
     Args:
@@ -123,13 +144,16 @@ def kept_changes(repository: Repository, group: TableGroup, branch: str, into: s
         group: The tables to look for.
         branch: Name of the branch.
         into: Name of the branch to merge into.
+        places: Prefixes below which each table was written. Default: anywhere in the table.
+        watch: Function that is called for each change, and may raise an exception to end the listing.
     """
     head = repository.commit(branch).id
-    committed = committed_changes(repository, group, head, into)
-    staged = _changes(group, partial(repository.branch(branch).uncommitted, limit=1))
+    committed = _changes(group, _committed(repository, head, into), places or {}, watch)
+    staged = _changes(group, repository.branch(branch).uncommitted, places or {}, watch)
     return Changes(
         tuple(dict.fromkeys((*committed.tables, *staged.tables))),
         tuple(dict.fromkeys((*committed.foreign, *staged.foreign))),
+        tuple(dict.fromkeys((*committed.unrecorded, *staged.unrecorded))),
     )
 
 
@@ -150,35 +174,65 @@ def judge(
         digest: Function that returns the digest of a table.
     """
     findings = tuple(_find(evidence, table, check) for table in changes.tables for check in table.checks)
-    reasons = [*_foreign(changes.foreign)]
+    reasons = [*_unexpected(changes)]
     for table in changes.tables:
         reasons += _of_write(at, evidence, table, digest)
     reasons += _of_checks(findings, group)
     return Verdict(changes, findings, tuple(reasons))
 
 
-def _changes(group: TableGroup, page: Callable[..., Iterable[Change]]) -> Changes:
-    """Return the changed tables and other paths of a listing of changes.
+def _committed(repository: Repository, commit: str, into: str) -> Callable[..., Iterable[Change]]:
+    """Return the function that lists the changes that a merge would bring."""
+    return partial(repository.diff, into, commit, since_merge_base=True)
+
+
+def _changes(
+    group: TableGroup, page: Callable[..., Iterable[Change]], places: Places, watch: Watch | None = None
+) -> Changes:
+    """Return the changed tables, and paths that must not be published, of a listing of changes.
 
     Args:
         group: The tables to look for.
-        page: Function that returns the first change after a path (`after`), or from a path on (`start`).
+        page: Function that lists the changes, from a path on (`start`).
+        places: Prefixes below which each table was written.
+        watch: Function that is called for each change.
     """
-    tables: list[GroupTable] = []
+    outermost = {table: _outermost(places.get(table.key) or [f"{table.path}/"]) for table in group.tables}
+    tables: dict[GroupTable, None] = {}
     foreign: list[str] = []
-    found = page()
-    while len(foreign) < _FOREIGN_SHOWN:
-        change = next(iter(found), None)
-        if change is None:
-            break
+    unrecorded: list[str] = []
+    found = iter(page())
+    while len(foreign) < _FOREIGN_SHOWN and (change := next(found, None)) is not None:
+        if watch is not None:
+            watch()
         table = group.table_of(change.path)
         if table is None:
             foreign.append(change.path)
-            found = page(after=change.path)
-        else:
-            tables.append(table)
-            found = page(start=f"{table.path}{_AFTER_SLASH}")
-    return Changes(tuple(dict.fromkeys(tables)), tuple(foreign))
+            continue
+        tables[table] = None
+        place = _place_of(change.path, outermost[table])
+        if place is None:
+            unrecorded.append(change.path)  # one path of the table is enough
+            place = f"{table.path}/"
+        elif len(outermost[table]) > 1:
+            continue
+        found = iter(page(start=f"{place.removesuffix('/')}{_AFTER_SLASH}"))
+    return Changes(tuple(tables), tuple(foreign), tuple(unrecorded))
+
+
+def _outermost(prefixes: Iterable[str]) -> list[str]:
+    """Return the prefixes that lie in no other one, sorted."""
+    found: list[str] = []
+    for prefix in sorted(prefixes):
+        if not found or not prefix.startswith(found[-1]):
+            found.append(prefix)
+    return found
+
+
+def _place_of(path: str, outermost: list[str]) -> str | None:
+    """Return the prefix of a path, or `None` if the path lies below none."""
+    number = bisect_right(outermost, path)
+    return outermost[number - 1] if number and path.startswith(outermost[number - 1]) else None
 
 
 def _find(evidence: Evidence, table: GroupTable, check: str) -> CheckFinding:
@@ -204,9 +258,11 @@ def _finding(table: GroupTable, check: str, write: TableWrite | None, evaluation
     return CheckFinding(table, check, outcome, evaluation.run_id, partition)
 
 
-def _foreign(paths: Iterable[str]) -> Iterator[str]:
-    for path in paths:
+def _unexpected(changes: Changes) -> Iterator[str]:
+    for path in changes.foreign:
         yield f"path {path!r} was changed and belongs to no table of the group"
+    for path in changes.unrecorded:
+        yield f"path {path!r} was changed, but no run materialized its partition on this branch"
 
 
 def _of_write(

@@ -22,16 +22,20 @@ CONTENT = "graveler/content"
 """Metadata: digest of the table after the write."""
 REPLACED = "graveler/replaced"
 """Metadata: JSON list of the prefixes whose former content the write replaced, or a pattern of `partition_pattern`."""
+ADDED = "graveler/added"
+"""Metadata: the prefixes below which the write only added files, as in `graveler/replaced`."""
 STATE = "graveler/state"
 """Metadata: state of a table (`unpublished`, `published`) or of a publication (also `kept`, `nothing to publish`,
 `already published`)."""
 _KEY_SEPARATOR = "|"
 """Dagster's separator of the dimensions in the key of a partition. They are ordered by name."""
+Prefixes = Sequence[str] | Mapping[str, Any]
+"""Prefixes that end in a slash, or the result of `partition_pattern`."""
 UNPUBLISHED = "unpublished"
 PUBLISHED = "published"
 
 
-def written(at: Snapshot, table: str, replaced: Sequence[str] | Mapping[str, Any] = ()) -> dict[str, Any]:
+def written(at: Snapshot, table: str, replaced: Prefixes = (), added: Prefixes = ()) -> dict[str, Any]:
     """Return the metadata of a materialization, immediately after the table was written.
 
     Args:
@@ -40,6 +44,8 @@ def written(at: Snapshot, table: str, replaced: Sequence[str] | Mapping[str, Any
         replaced: Prefixes whose former content the write replaced: the table or its partitions, each with a slash at
             the end. Empty for a write that only added files. A write of many partitions gives the result of
             `partition_pattern`, because Dagster repeats the metadata for each partition.
+        added: The same for a write that only added files: the table or its partitions. If both are empty, the write may
+            have put files anywhere in the table.
 
     Returns:
         Metadata by key, for `OutputContext.add_output_metadata`.
@@ -48,8 +54,13 @@ def written(at: Snapshot, table: str, replaced: Sequence[str] | Mapping[str, Any
         BRANCH: at.ref,
         STATE: UNPUBLISHED,
         CONTENT: content_digest(at, table),
-        REPLACED: dg.MetadataValue.json(dict(replaced) if isinstance(replaced, Mapping) else list(replaced)),
+        REPLACED: _json(replaced),
+        **({ADDED: _json(added)} if added else {}),
     }
+
+
+def _json(prefixes: Prefixes) -> dg.JsonMetadataValue:
+    return dg.MetadataValue.json(dict(prefixes) if isinstance(prefixes, Mapping) else list(prefixes))
 
 
 def partition_pattern(table: str, names: Sequence[str]) -> dict[str, Any]:
@@ -62,11 +73,11 @@ def partition_pattern(table: str, names: Sequence[str]) -> dict[str, Any]:
     return {"table": table, "names": list(names)}
 
 
-def replaced_prefixes(stored: Any, partition: str | None) -> list[str]:
-    """Return the prefixes that a materialization replaced.
+def partition_prefixes(stored: Any, partition: str | None) -> list[str]:
+    """Return the prefixes that a materialization replaced, or to which it added files.
 
     Args:
-        stored: Value of the metadata `graveler/replaced`.
+        stored: Value of the metadata `graveler/replaced` or `graveler/added`.
         partition: Partition of the materialization.
     """
     if isinstance(stored, list):

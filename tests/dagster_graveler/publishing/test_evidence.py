@@ -9,7 +9,7 @@ import polars as pl
 
 from dagster_graveler.beta import beta_accepted
 from dagster_graveler.partition_directories import directory
-from dagster_graveler.publishing.evidence import BranchIdentity, gather
+from dagster_graveler.publishing.evidence import BranchIdentity, Evidence, gather
 from dagster_graveler.publishing.groups import GroupTable, TableGroup
 from dagster_graveler.runs import RANGE_END_TAG, RANGE_START_TAG
 from dagster_graveler.testing import EphemeralLake
@@ -32,11 +32,16 @@ def replaced(lake: EphemeralLake, asset: dg.AssetsDefinition, first: str, last: 
     """Return the prefixes that a run over a range replaced, and the sizes of what its events say about them."""
     tags = {"graveler/branch": "dev", RANGE_START_TAG: first, RANGE_END_TAG: last}
     result = lake.materialize([asset], tags=tags)
+    events = result.asset_materializations_for_node("days")
+    found = evidence(lake, asset).replaced_in([GroupTable(asset.key, "days")])
+    return found, {len(str(each.metadata["graveler/replaced"].value)) for each in events}
+
+
+def evidence(lake: EphemeralLake, asset: dg.AssetsDefinition) -> Evidence:
+    """Return the evidence about the branch `dev`."""
     uid = str(lake.repository.branch("dev").record().uid)
     group = TableGroup(dg.AssetKey("lake"), (GroupTable(asset.key, "days"),))
-    found = gather(lake.instance, group, BranchIdentity("lake", "dev", uid))
-    events = result.asset_materializations_for_node("days")
-    return found.replaced_in(group.tables), {len(str(each.metadata["graveler/replaced"].value)) for each in events}
+    return gather(lake.instance, group, BranchIdentity("lake", "dev", uid))
 
 
 def test_each_event_of_a_run_over_many_partitions_is_small_and_names_its_own(graveler_lake: EphemeralLake) -> None:
@@ -55,3 +60,18 @@ def test_several_dimensions(graveler_lake: EphemeralLake) -> None:
     ends = [dg.MultiPartitionKey({"day": "2013-01-01", "letter": letter}) for letter in "ab"]
     found, _ = replaced(graveler_lake, asset, *ends)
     assert found == ["days/day=2013-01-01/letter=a/", "days/day=2013-01-01/letter=b/"]
+
+
+def test_a_write_that_only_adds_files_tells_where(graveler_lake: EphemeralLake) -> None:
+    asset = days(DAYS, {"mode": "append", "partition_expr": "day"}, pl.DataFrame({"day": ["2013-01-01"]}))
+    graveler_lake.materialize([asset], partition_key="2013-01-01", tags={"graveler/branch": "dev"})
+    found = evidence(graveler_lake, asset)
+    assert found.replaced == {asset.key: set()}
+    assert found.places == {asset.key: {"days/day=2013-01-01/"}}
+
+
+def test_a_write_that_does_not_tell_where_may_be_anywhere_in_its_table(graveler_lake: EphemeralLake) -> None:
+    metadata = {"graveler/replaced": dg.MetadataValue.json([])}
+    asset = days(DAYS, {**metadata, "partition_expr": "day"}, pl.DataFrame({"day": ["2013-01-01"]}))
+    graveler_lake.materialize([asset], partition_key="2013-01-01", tags={"graveler/branch": "dev"})
+    assert evidence(graveler_lake, asset).places == {asset.key: {"days/"}}

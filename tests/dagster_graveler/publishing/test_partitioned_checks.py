@@ -70,6 +70,22 @@ def test_a_failed_partition_is_not_hidden_by_another_one(graveler_lake: Ephemera
     assert months.published() == [f"raw/partition={month}/content" for month in ("2013-01", "2013-02")]
 
 
+def test_a_partition_that_no_run_recorded_is_not_published(graveler_lake: EphemeralLake) -> None:
+    """A run was killed before it recorded its write, or somebody changed a file by hand."""
+    months = Months(graveler_lake, dg.AssetCheckSeverity.ERROR)
+    assert months.run("write", "2013-03").success
+    stray = "raw/partition=2013-02/content"
+    graveler_lake.repository.branch("all").put(stray, b"bad")
+    assert months.run("write", "2013-01").success  # its digest is that of the whole table
+    (said,) = failures(months.run("publish", "2013-01"))
+    assert f"path '{stray}' was changed, but no run materialized its partition on this branch" in said
+    assert months.published() == []
+
+    assert months.run("write", "2013-02").success
+    assert months.run("publish", "2013-02").success
+    assert months.published() == [f"raw/partition={month}/content" for month in ("2013-01", "2013-02", "2013-03")]
+
+
 @pytest.mark.parametrize("warn", ["refuse", "allow"])
 def test_a_warning_about_a_partition_refuses_unless_it_is_allowed(graveler_lake: EphemeralLake, warn: str) -> None:
     months = Months(graveler_lake, dg.AssetCheckSeverity.WARN, warn=warn)

@@ -83,10 +83,10 @@ def test_an_error_of_one_branch_does_not_concern_the_others(
     keep(lake, "one", "two")
     real = examination.kept_changes
 
-    def failing(repository: Any, group: Any, branch: str, into: str) -> Any:
+    def failing(repository: Any, group: Any, branch: str, *args: Any, **options: Any) -> Any:
         if branch == "one":
             raise error
-        return real(repository, group, branch, into)
+        return real(repository, group, branch, *args, **options)
 
     monkeypatch.setattr(examination, "kept_changes", failing)
     events = tick(lake).asset_events

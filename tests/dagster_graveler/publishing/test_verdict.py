@@ -34,3 +34,28 @@ def test_the_changes_of_a_table_are_found_by_one_query() -> None:
         assert kept_changes(repository, group, "dev", "main") == Changes(group.tables, ("orders0",))
         commit = branch.commit("change")
         assert committed_changes(repository, group, commit.id, "main") == Changes(group.tables, ("orders0",))
+
+
+@pytest.mark.parametrize("commits", [False, True])
+def test_a_change_below_no_written_prefix_is_told_once_for_each_table(commits: bool) -> None:
+    group = TableGroup(dg.AssetKey("lake"), (ORDERS, GroupTable(dg.AssetKey("weather"), "weather")))
+    paths = ["orders/k=1-2/a", "orders/k=1/a", "orders/k=1/b/c", "orders/k=10/a", "orders/k=2/a", "weather/k=1/a"]
+    cases: list[tuple[list[str], tuple[str, ...]]] = [
+        ([], ()),
+        (["orders/"], ()),
+        (["orders/", "orders/k=1/"], ()),
+        (["orders/k=1-2/", "orders/k=1/", "orders/k=10/", "orders/k=2/", "orders/k=3/"], ()),
+        (["orders/k=1-2/", "orders/k=1/", "orders/k=10/"], ("orders/k=2/a",)),
+        (["orders/k=1/"], ("orders/k=1-2/a",)),
+        (["orders/k=1-2/", "orders/k=1/b/", "orders/k=10/"], ("orders/k=1/a",)),
+        (["orders/k=1-2/", "orders/k=1/", "orders/k=2/"], ("orders/k=10/a",)),
+    ]
+    with connect("memory://") as graveler:
+        repository = graveler.create_repository("lake", "memory://lake", adopt=True, ephemeral=True)
+        branch = repository.create_branch("dev", source="main")
+        branch.put_many(dict.fromkeys(paths, b"1"))
+        if commits:
+            branch.commit("change")
+        for prefixes, unrecorded in cases:
+            found = kept_changes(repository, group, "dev", "main", {ORDERS.key: prefixes})
+            assert found == Changes(group.tables, (), unrecorded)

@@ -11,7 +11,7 @@ from dagster_graveler.publishing.written import (
     REPLACED,
     content_digest,
     partition_pattern,
-    replaced_prefixes,
+    partition_prefixes,
     written,
 )
 from graveler_core import connect
@@ -75,7 +75,7 @@ def test_keys_are_not_joined_to_others(repository: Repository) -> None:
     assert content_digest(repository.at("one"), "t") != content_digest(repository.at("two"), "t")
 
 
-def test_the_metadata_names_the_branch_the_state_and_the_replaced_prefixes(
+def test_the_metadata_names_the_branch_the_state_and_the_partition_prefixes(
     repository: Repository, branch: Branch
 ) -> None:
     found = written(repository.at("dev"), "t", ["t/2013-01/"])
@@ -88,11 +88,11 @@ def test_the_metadata_names_the_branch_the_state_and_the_replaced_prefixes(
 
 def test_a_pattern_stands_for_the_directory_of_each_partition(repository: Repository, branch: Branch) -> None:
     one = written(repository.at("dev"), "t", partition_pattern("t", ["month"]))[REPLACED].value
-    assert [replaced_prefixes(one, month) for month in ("2013-01", "a/ü|")] == [
+    assert [partition_prefixes(one, month) for month in ("2013-01", "a/ü|")] == [
         ["t/month=2013-01/"],
         ["t/month=a%2F%C3%BC%7C/"],
     ]
     two = written(repository.at("dev"), "t", partition_pattern("t", ["day", "letter"]))[REPLACED].value
-    assert replaced_prefixes(two, "2013-01-01|a") == ["t/day=2013-01-01/letter=a/"]
-    assert replaced_prefixes(["t/2013-01/"], "2013-02") == ["t/2013-01/"]  # by an earlier version
-    assert replaced_prefixes([], "2013-02") == replaced_prefixes(None, None) == []
+    assert partition_prefixes(two, "2013-01-01|a") == ["t/day=2013-01-01/letter=a/"]
+    assert partition_prefixes(["t/2013-01/"], "2013-02") == ["t/2013-01/"]  # by an earlier version
+    assert partition_prefixes([], "2013-02") == partition_prefixes(None, None) == []
