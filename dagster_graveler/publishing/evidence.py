@@ -1,12 +1,13 @@
 """Evidence about a branch in Dagster's event log: writes of tables and results of checks, by the runs that used it.
 
 Events of one run are ordered by their position in its log. Materializations of different runs are ordered by their
-storage ids; a check of another run counts only if its step began after the write.
+storage ids; a check of another run counts only if its step began after the write, and if the digest that it measured
+is that of the table after this write or a later one. The clocks of machines differ, and digests do not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,18 +83,27 @@ class Evaluation:
     """Partition of a partitioned check. `None` also if the run has several partitions."""
     partitions: str
     """Partitions of the run, as `partition_label` returns them."""
+    content: str | None = None
+    """Digest of the table that the check measured; `None` if its metadata do not tell."""
 
     @property
     def scope(self) -> tuple[str | None, str]:
         """Subject of the result of a partitioned check: a partition, or all partitions of a run."""
         return self.partition, "" if self.partition is not None else self.partitions
 
-    def covers(self, write: TableWrite) -> bool:
-        """Return true if the check looked at the table after this write."""
+    def covers(self, write: TableWrite, contents: Container[str | None]) -> bool:
+        """Return true if the check looked at the table after a write.
+
+        Args:
+            write: The write.
+            contents: Digests of the table after this write and after later ones.
+        """
         if self.run_id == write.run_id and self.step == write.step:
             return self.began == self.newest_start
         if self.run_id == write.run_id:
             return self.began.position > write.position
+        if self.content is not None and self.content not in contents:
+            return False
         return self.began.timestamp >= write.timestamp and (self.target is None or self.target >= write.storage_id)
 
 
@@ -107,6 +117,8 @@ class Evidence:
     """Newest write of each table."""
     partition_writes: dict[dg.AssetKey, dict[str, TableWrite]] = field(default_factory=dict)
     """Newest write of each partition of each table."""
+    contents: dict[dg.AssetKey, dict[int, str | None]] = field(default_factory=dict)
+    """Digests of each table after its writes, by storage id."""
     replaced: dict[dg.AssetKey, set[str]] = field(default_factory=dict)
     """Prefixes that any write of a table replaced."""
     places: dict[dg.AssetKey, set[str]] = field(default_factory=dict)
@@ -121,6 +133,11 @@ class Evidence:
     def replaced_in(self, tables: Iterable[GroupTable]) -> list[str]:
         """Return the prefixes of some tables that any of their writes replaced."""
         return sorted(prefix for table in tables for prefix in self.replaced.get(table.key, ()))
+
+    def contents_since(self, table: GroupTable, write: TableWrite) -> set[str | None]:
+        """Return the digests of a table after a write and after later ones."""
+        known = self.contents.get(table.key, {})
+        return {write.content, *(content for at, content in known.items() if at >= write.storage_id)}
 
     def newest_for(self, check: dg.AssetCheckKey, write: TableWrite) -> Evaluation | None:
         """Return the newest result of a partitioned check that is about the partition of a write."""
@@ -198,6 +215,7 @@ def _add_writes(
             partition=partition,
             partitions=partition_label(run),
         )
+        found.contents.setdefault(key, {})[storage_id] = write.content
         if key not in found.writes or found.writes[key].storage_id <= storage_id:
             found.writes[key] = write
         if partition is not None and (
@@ -213,6 +231,7 @@ def _add_evaluation(
         return
     data, step = entry.dagster_event.asset_check_evaluation_data, entry.step_key or ""
     target, check = data.target_materialization_data, data.asset_check_key
+    content = data.metadata.get(CONTENT)
     made = Evaluation(
         run_id=entry.run_id,
         step=step,
@@ -224,6 +243,7 @@ def _add_evaluation(
         severe=data.severity is dg.AssetCheckSeverity.ERROR,
         partition=data.partition,
         partitions=partition_label(run),
+        content=None if content is None else str(content.value),
     )
     newest, scoped = found.evaluations.get(check), found.scoped.setdefault(check, {})
     if newest is None or newest.timestamp <= made.timestamp:

@@ -239,17 +239,21 @@ def _find(evidence: Evidence, table: GroupTable, check: str) -> CheckFinding:
     """Return the outcome of a check. For a partitioned check, this is the worst one of the written partitions."""
     key, write = dg.AssetCheckKey(table.key, check), evidence.writes.get(table.key)
     writes = evidence.partition_writes.get(table.key, {}) if check in table.partitioned else {}
+    if write is None:
+        return CheckFinding(table, check, Outcome.MISSING)
     if not writes:
-        return _finding(table, check, write, evidence.evaluations.get(key))
-    findings = [_finding(table, check, each, evidence.newest_for(key, each)) for each in writes.values()]
+        return _finding(evidence, table, check, write, evidence.evaluations.get(key))
+    findings = [_finding(evidence, table, check, each, evidence.newest_for(key, each)) for each in writes.values()]
     return max(findings, key=lambda finding: _RANKS.index(finding.outcome))
 
 
-def _finding(table: GroupTable, check: str, write: TableWrite | None, evaluation: Evaluation | None) -> CheckFinding:
-    partition = (write.partition or "") if write is not None and check in table.partitioned else ""
-    if evaluation is None or write is None:
+def _finding(
+    evidence: Evidence, table: GroupTable, check: str, write: TableWrite, evaluation: Evaluation | None
+) -> CheckFinding:
+    partition = (write.partition or "") if check in table.partitioned else ""
+    if evaluation is None:
         return CheckFinding(table, check, Outcome.MISSING, partition=partition)
-    if not evaluation.covers(write):
+    if not evaluation.covers(write, evidence.contents_since(table, write)):
         outcome = Outcome.OUTDATED
     elif evaluation.passed:
         outcome = Outcome.PASSED

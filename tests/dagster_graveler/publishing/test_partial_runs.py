@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dagster as dg
+import pytest
 
+from dagster_graveler.publishing import evidence
+from dagster_graveler.publishing.evidence import Start
 from dagster_graveler.run_tags import BRANCH_TAG, MarkedBranch, marked_branch, publish_tag
 from tests.dagster_graveler.publishing.conftest import Lake
-from tests.dagster_graveler.publishing.small_lake import PUBLISH, TABLES, failures
+from tests.dagster_graveler.publishing.small_lake import PUBLISH, TABLES, LinesIOManager, failures
 
 
 def branch_of(lake: Lake, result: dg.ExecuteInProcessResult) -> str | None:
@@ -56,6 +59,28 @@ def test_checks_that_were_left_out_can_be_made_up_for(lake: Lake) -> None:
     assert not lake.run(PUBLISH).success
     assert only_checks(lake, "2013-01").success
     assert lake.run(PUBLISH).success
+
+
+def test_a_check_that_looked_before_the_write_does_not_count_if_its_clock_is_ahead(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The steps of checks begin two minutes later than the other machine believes."""
+    monkeypatch.setattr(evidence, "Start", lambda position, timestamp: Start(position, timestamp + 120))
+    real, overtaking = LinesIOManager.lines, []
+
+    def overtaken(self: LinesIOManager, prefix: str) -> list[str]:
+        found = real(self, prefix)
+        if prefix == "weather/" and not overtaking:
+            overtaking.append(True)
+            assert lake.run("weather", checks=False, weather=["bad"]).success
+        return found
+
+    assert lake.run(*TABLES, checks=False).success
+    monkeypatch.setattr(LinesIOManager, "lines", overtaken)
+    assert only_checks(lake, "2013-01").success
+    (said,) = failures(lake.run(PUBLISH))
+    assert "check good of weather: evaluated before the last write of the table" in said
+    assert "check good of raw" not in said
 
 
 def test_checks_without_partitions_measure_the_branch_of_the_newest_write(lake: Lake) -> None:

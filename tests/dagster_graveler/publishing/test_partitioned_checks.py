@@ -31,14 +31,16 @@ class Months:
         jobs = [
             dg.define_asset_job("write", dg.AssetSelection.assets(raw.key)),
             dg.define_asset_job("write_alone", dg.AssetSelection.assets(raw.key).without_checks()),
+            dg.define_asset_job("check", dg.AssetSelection.checks(*good.check_keys)),
             dg.define_asset_job("publish", [PUBLISH]),
         ]
         more = dg.Definitions(jobs=jobs, resources=lake.resources, executor=dg.in_process_executor)
         self._definitions, self._lake = dg.Definitions.merge(made, more), lake
 
     def run(self, job: str, month: str) -> dg.ExecuteInProcessResult:
+        tags = {**ON_ONE_BRANCH, "dagster/partition": month}  # Dagster refuses `partition_key` for checks alone
         return self._definitions.resolve_job_def(job).execute_in_process(
-            instance=self._lake.instance, partition_key=month, tags=ON_ONE_BRANCH, raise_on_error=False
+            instance=self._lake.instance, tags=tags, raise_on_error=False
         )
 
     def published(self) -> list[str]:
@@ -84,6 +86,17 @@ def test_a_partition_that_no_run_recorded_is_not_published(graveler_lake: Epheme
     assert months.run("write", "2013-02").success
     assert months.run("publish", "2013-02").success
     assert months.published() == [f"raw/partition={month}/content" for month in ("2013-01", "2013-02", "2013-03")]
+
+
+def test_checks_of_a_run_of_its_own_count_after_writes_of_other_partitions(graveler_lake: EphemeralLake) -> None:
+    months = Months(graveler_lake, dg.AssetCheckSeverity.ERROR)
+    assert months.run("write_alone", "2013-01").success
+    assert months.run("write_alone", "2013-02").success
+    assert months.run("check", "2013-01").success  # it measures the table with both
+    assert months.run("check", "2013-02").success
+    assert months.run("write", "2013-03").success
+    assert months.run("publish", "2013-03").success
+    assert len(months.published()) == 3
 
 
 @pytest.mark.parametrize("warn", ["refuse", "allow"])
