@@ -111,7 +111,12 @@ class BranchExamination:
             return None
         together = {target.group.key: own}
         for other in self.publisher.targets:
-            if other is not target and (found := self._of_same_runs(other, runs)) is not None:
+            there = self._of_same_runs(other, runs) if other is not target else None
+            if there is None:
+                continue
+            if not self._is_unused(there[1]):
+                return None
+            if (found := self._judged(other, *there)) is not None:
                 together[other.group.key] = found
         first = next(each for each in self.publisher.targets if each.group.key in together)
         reasons = [*own.verdict.reasons]
@@ -138,18 +143,23 @@ class BranchExamination:
         except NotFound:
             return None
 
-    def _of_same_runs(self, target: MergeTarget, runs: Sequence[dg.DagsterRun]) -> KeptBranch | None:
-        """Return the branch that the newest of some runs used in the repository of another target."""
+    def _of_same_runs(
+        self, target: MergeTarget, runs: Sequence[dg.DagsterRun]
+    ) -> "tuple[Repository, BranchIdentity] | None":
+        """Return the branch that the newest of some runs used in the repository of another target, if it exists."""
         repository = opened(self._branch(target))
         if repository is None:
             return None
         for run in reversed(runs):
             marked = marked_branch(run.tags, repository.id)
             if marked is not None:
-                if not self._branch(target).has(*marked):
-                    return None
-                return self._judged(target, repository, BranchIdentity(repository.id, *marked))
+                found = BranchIdentity(repository.id, *marked)
+                return (repository, found) if self._branch(target).has(*marked) else None
         return None
+
+    def _is_unused(self, place: BranchIdentity) -> bool:
+        """Return true if all runs on a branch have ended."""
+        return all(run.status in ENDED for run in runs_on(self.context.instance, place))
 
     def _of_other(self, other: KeptBranch) -> Iterator[str]:
         yield from other.verdict.reasons

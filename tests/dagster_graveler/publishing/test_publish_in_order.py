@@ -11,6 +11,7 @@ import pytest
 from dagster._core.definitions.sensor_definition import SensorExecutionData
 
 from dagster_graveler import PublishTarget, publish_in_order
+from dagster_graveler.run_tags import MarkedBranch, branch_mark
 from graveler_core import connect
 from graveler_core.errors import PermissionDenied, SlowDown
 from graveler_core.facade.graveler import Graveler
@@ -230,6 +231,19 @@ def test_a_refusal_of_another_repository_is_a_reason_to_keep(made: Shop) -> None
     (event,) = made.tick("customers").asset_events
     assert "repository orders: check good of all_orders: failed" in str(event.description)
     assert not made.tick("customers").asset_events  # it is reported once
+
+
+def test_a_branch_that_a_run_uses_in_another_repository_holds_the_decision_back(made: Shop) -> None:
+    assert made.run(*ASSETS).success
+    (branch,) = made.branches()["orders"]
+    tags = branch_mark("orders", MarkedBranch(branch, str(made.repository("orders").branch(branch).record().uid)))
+    job = made.definitions.resolve_job_def("shop_job")
+    working = made.instance.create_run_for_job(job, tags=tags, status=dg.DagsterRunStatus.STARTED)
+    for name in TABLES:
+        result = made.tick(name)
+        assert (result.run_requests or [], result.asset_events) == ([], [])
+    made.instance.report_run_failed(working)
+    assert made.tick("customers").run_requests
 
 
 def test_targets_that_cannot_be_told_apart_are_refused() -> None:
