@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import dagster as dg
@@ -10,8 +11,8 @@ from dagster_graveler.data_version import published_commit
 from dagster_graveler.publishing.branch_choice import Chosen
 from dagster_graveler.publishing.groups import is_published_branch, publications_of
 from dagster_graveler.resources.graveler_branch import GravelerBranch
-from dagster_graveler.run_tags import marked_read_commit, read_commit_mark, read_commit_of_asset_tag, read_commit_tag
-from dagster_graveler.runs import is_resumption
+from dagster_graveler.resources.read_commits import commit_to_read, head
+from dagster_graveler.run_tags import read_commit_of_asset_tag, read_commit_tag
 
 if TYPE_CHECKING:
     from graveler_core.facade.snapshot import Snapshot
@@ -60,28 +61,10 @@ def _is_published(asset: dg.AssetKey, reported: str | None) -> bool:
 
 
 def _commit_of_run(context: dg.InputContext, branch: GravelerBranch, reported: str | None) -> str:
-    """Return the published commit that the run reads. The steps of a run get the same one, which a run tag keeps.
-
-    Dagster cannot write a tag on condition that there is none. If several steps are the first to read at the same
-    moment, and something is published at this moment, each may get another commit. A run that has the tag of the
-    branch from its start excludes this.
-
-    Dagster copies the tags into re-executions. One of all steps reads the current commit, and the others that of the
-    run which they continue.
-    """
-    run_id, repository = branch.run_id, branch.repository
-    run = context.instance.get_run_by_id(run_id) if run_id is not None else None
-    tag = of_branch = read_commit_tag(repository, branch.into)
-    if reported is not None or is_published_branch(context.asset_key):
-        tag = read_commit_of_asset_tag(repository, context.asset_key.to_python_identifier())
-    if run is not None:
-        given, read_by = marked_read_commit(run.tags, of_branch)
-        if given and not read_by:
-            return given
-        known, read_by = marked_read_commit(run.tags, tag)
-        if known and (read_by in ("", run.run_id) or is_resumption(context.instance, run)):
-            return known
-    commit = reported or str(branch.open_repository().at(f"{branch.into}@").commit_id)
-    if run is not None:
-        context.instance.add_run_tags(run.run_id, read_commit_mark(tag, commit, run.run_id))
-    return commit
+    """Return the published commit that the run reads. The steps of a run get the same one, which a run tag keeps."""
+    if reported is None and not is_published_branch(context.asset_key):
+        return branch.published_commit()
+    of_branch = read_commit_tag(branch.repository, branch.into)
+    tag = read_commit_of_asset_tag(branch.repository, context.asset_key.to_python_identifier())
+    current = partial(head, branch.open_repository(), branch.into)
+    return commit_to_read(context.instance, branch.run_id, of_branch, tag, lambda: reported or current())

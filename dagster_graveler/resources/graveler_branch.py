@@ -16,7 +16,8 @@ from dagster_graveler.publishing.groups import Publication
 from dagster_graveler.publishing.written import BRANCH, CONTENT, content_digest
 from dagster_graveler.resources.branch_template import RUN_DIGITS, check_template, fields_of, filled, missing_error
 from dagster_graveler.resources.graveler import GravelerResource
-from dagster_graveler.run_tags import BRANCH_TAG, MarkedBranch, created_mark
+from dagster_graveler.resources.read_commits import commit_to_read, head, start_of_branch
+from dagster_graveler.run_tags import BRANCH_TAG, MarkedBranch, created_mark, read_commit_tag
 from dagster_graveler.runs import is_created_by_run, is_created_since_start, origin_run_id
 
 if TYPE_CHECKING:
@@ -124,7 +125,8 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         return repository
 
     def open_for_writing(self, table: dg.AssetKey | None = None) -> "Branch":
-        """Return the branch of the run. It is created from `into` if it does not exist.
+        """Return the branch of the run. If it does not exist, it is created from the commit of `into` that the run has
+        read, or from the head of `into`.
 
         Args:
             table: Key of the table that is to be written. If a run has tables of several groups, it tells the group
@@ -145,17 +147,29 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
             return written
         self._refuse_lost_branch()
         try:
-            made, is_new = repository.create_branch(self.name, source=self.into), True
+            start = start_of_branch(self._instance, self._run, repository, self.into)
+            made, is_new = repository.create_branch(self.name, source=start), True
         except NotUnique:
             made, is_new = repository.branch(self.name), False
         self._mark(made, is_new, table)
         return made
 
     def open_for_reading(self) -> "Snapshot":
-        """Return the state that the run sees: its branch with staged changes, or the branch from which it would
-        start.
+        """Return the state that the run sees: its branch with staged changes, or the published commit from which it
+        would start. Outside of a run, it is `into` with staged changes.
         """
-        return self.open_repository().at(self.name if self.exists() else self.into)
+        return self.open_repository().at(self.name if self.exists() else self.published_commit())
+
+    def published_commit(self) -> str:
+        """Return the commit of `into` that a run without a branch reads: for all of its steps the same one.
+
+        If the branch of the run is published already, it is the head of `into`.
+        """
+        current = partial(head, self.open_repository(), self.into)
+        if self._instance is None or self.uid:
+            return current()
+        tag = read_commit_tag(self.repository, self.into)
+        return commit_to_read(self._instance, self.run_id, tag, tag, current)
 
     def measured(self, path: str) -> dict[str, Any]:
         """Return metadata for the result of an asset check: the branch that the run reads, and a digest of the table.
@@ -167,8 +181,8 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         Args:
             path: Path of the table in the repository.
         """
-        at = self.open_for_reading()
-        return {BRANCH: at.ref, **({} if at.ref == self.into else {CONTENT: content_digest(at, path)})}
+        name = self.name if self.exists() else self.into
+        return {BRANCH: name, **({} if name == self.into else {CONTENT: content_digest(self.open_for_reading(), path)})}
 
     def exists(self) -> bool:
         """Return true if the branch of the run exists. If it does, write its name and uid to the tags of the run."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from dagster_graveler import write_audit_publish
-from dagster_graveler.io_managers import states
+from dagster_graveler.resources import read_commits
 from dagster_graveler.testing import EphemeralLake
 from tests.dagster_graveler.io_managers.letters import Seen, loaded, stored
 from tests.dagster_graveler.io_managers.test_states import KEY, SPEC, TAG, publish, read, report
@@ -63,7 +63,7 @@ def test_a_run_that_continues_another_reads_its_commit(
     report(graveler_lake, publish(graveler_lake, 2))
     run = graveler_lake.instance.get_run_by_id(first)
     assert run is not None
-    monkeypatch.setattr(states, "is_resumption", lambda _instance, _run: steps == "one")
+    monkeypatch.setattr(read_commits, "is_resumption", lambda _instance, _run: steps == "one")
     assert read(graveler_lake, tags=dict(run.tags))[0] == expected
 
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from dagster_graveler.data_version import DATA_VERSION_TAG
-from dagster_graveler.io_managers import states
 from dagster_graveler.io_managers.graveler import GravelerIOManager
+from dagster_graveler.resources import read_commits
 from dagster_graveler.resources.graveler_branch import GravelerBranch
 from dagster_graveler.testing import EphemeralLake
 from graveler_core.errors import NotFound
@@ -133,7 +133,7 @@ def test_a_reexecution_of_all_steps_reads_the_current_head(
     assert read(graveler_lake, tags={TAG: first} if by == "user" else {})[0] == 1
     (run,) = (run for run in graveler_lake.instance.get_runs() if TAG in run.tags)
     second = publish(graveler_lake, 2)
-    monkeypatch.setattr(states, "is_resumption", lambda _instance, _run: steps == "one")
+    monkeypatch.setattr(read_commits, "is_resumption", lambda _instance, _run: steps == "one")
     keeps = by == "user" or steps == "one"
     assert read(graveler_lake, tags=dict(run.tags))[0] == (1 if keeps else 2)
     (again,) = (

@@ -30,7 +30,7 @@ def target(installation: Installation, branch: str = "run-{run}") -> GravelerBra
 def run(
     instance: dg.DagsterInstance, branch: GravelerBranch, tags: dict[str, str] | None = None
 ) -> tuple[str, str, str]:
-    """What a run sees: its id, its branch, and what it reads from."""
+    """What a run sees: its id, its branch, and the ref that it reads before it writes."""
     seen = []
 
     @dg.op
@@ -54,7 +54,7 @@ def test_each_run_has_a_branch_of_its_own(
 ) -> None:
     first, name, before = run(instance, target(installation))
     assert name == f"run-{first[:13]}"
-    assert before == "main"
+    assert before == target(installation).open_repository().commit("main").id
     second, other, _ = run(instance, target(installation))
     assert other == f"run-{second[:13]}" != name
     repository = graveler.repository("lake")
@@ -163,7 +163,8 @@ def test_a_run_that_lacks_a_field_of_the_template_can_only_read(
     with pytest.raises(InvalidInput) as caught:
         looking.execute_in_process(instance=instance)
     assert f"branch {template!r}: the template uses {missing}, which this run does not have" in str(caught.value)
-    assert seen == [("main", "main", {"graveler/branch": "main"})]
+    head = graveler.repository("lake").commit("main").id
+    assert seen == [("main", head, {"graveler/branch": "main"})]
     assert [branch.id for branch in graveler.repository("lake").branches()] == ["main"]
 
 
