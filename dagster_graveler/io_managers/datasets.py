@@ -11,28 +11,33 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from pyarrow.fs import FileInfo, FileSystemHandler, FileType, PyFileSystem
 
+from dagster_graveler.io_managers.listed_files import open_listed
+
 if TYPE_CHECKING:
     from graveler_core.facade.content_file import ContentFile
     from graveler_core.facade.readable_ref import ReadableRef
+    from graveler_core.model.entry import Entry
 
 
-def open_dataset(at: ReadableRef, paths: Sequence[str], columns: Sequence[str] | None, asset: str) -> ds.Dataset:
-    """Return the rows of Parquet files, in the order of the paths.
+def open_dataset(at: ReadableRef, listed: Sequence[Entry], columns: Sequence[str] | None, asset: str) -> ds.Dataset:
+    """Return the rows of Parquet files, in the order in which they are given.
 
     If some files have fewer columns or narrower types, all rows are read with the columns and types of all files.
 
     Args:
         at: State to read.
-        paths: Paths of the files, at least one.
+        listed: The files as a listing of the table has shown them, at least one.
         columns: Columns to read. `None` means all.
         asset: Asset key for error messages.
 
     Raises:
+        FileChanged: A file was replaced or removed after the listing.
         DagsterInvariantViolationError: The files have columns of different types, or a column does not exist.
     """
-    files, parquet = PyFileSystem(_Files({path: at.open(path) for path in paths})), ds.ParquetFileFormat()
-    fragments = [parquet.make_fragment(path, files) for path in paths]
-    schemas = {path: _file_schema(path, each, asset) for path, each in zip(paths, fragments, strict=True)}
+    opened = {entry.path: open_listed(at, entry, asset) for entry in listed}
+    files, parquet = PyFileSystem(_Files(opened)), ds.ParquetFileFormat()
+    fragments = [parquet.make_fragment(path, files) for path in opened]
+    schemas = {path: _file_schema(path, each, asset) for path, each in zip(opened, fragments, strict=True)}
     return ds.FileSystemDataset(fragments, _selected(_common_schema(schemas, asset), columns, asset), parquet, files)
 
 

@@ -4,20 +4,25 @@ It commits nothing. Publication commits and merges the branch after the checks.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
 import dagster as dg
 from pydantic import ConfigDict, Field
 
-from dagster_graveler.io_managers.handlers.port import Read, Write
+from dagster_graveler.io_managers.handlers.port import Handler, Read, Write
 from dagster_graveler.io_managers.handlers.registry import handler_for
+from dagster_graveler.io_managers.listed_files import read_unchanged
 from dagster_graveler.io_managers.output_metadata import output_metadata
 from dagster_graveler.io_managers.requested import missing_error, requested_files
 from dagster_graveler.io_managers.states import state_to_read
 from dagster_graveler.io_managers.storage import table_files
 from dagster_graveler.io_managers.table_path import TablePath, input_path, output_path
 from dagster_graveler.resources.graveler_branch import GravelerBranch
+
+if TYPE_CHECKING:
+    from graveler_core.model.entry import Entry
 
 MODE = "mode"
 """Metadata of an asset: `replace` (the default) or `append`."""
@@ -73,6 +78,9 @@ class GravelerIOManager(dg.ConfigurableIOManager):
         if wanted is Any:
             each_alone = len(table.keys) > 1 and not table.is_split
         handler = handler_for(self._value_type(wanted, table), table.asset)
+        return read_unchanged(partial(self._load, context, table, handler, each_alone))
+
+    def _load(self, context: dg.InputContext, table: TablePath, handler: Handler[Any], each_alone: bool) -> Any:
         at = state_to_read(context, self.branch)
         stored = table_files(at, table)
         files = requested_files(table, stored, context, may_be_empty=each_alone)
@@ -81,14 +89,16 @@ class GravelerIOManager(dg.ConfigurableIOManager):
         metadata = context.definition_metadata or {}
         columns = _columns(table, metadata)
 
-        def read(paths: Sequence[str]) -> Any:
+        def read(part: Sequence["Entry"]) -> Any:
             repository = self.branch.open_repository()
-            return handler.read(Read(table, repository, at, paths, columns, self._session))
+            return handler.read(Read(table, repository, at, part, columns, self._session))
 
-        _record(context, table, at)
         if each_alone:
-            return {key: read(paths) for key, paths in files.items()}
-        return read([path for paths in files.values() for path in paths])
+            value = {key: read(part) for key, part in files.items()}
+        else:
+            value = read([file for part in files.values() for file in part])
+        _record(context, table, at)
+        return value
 
     def load_table(self, path: str, as_type: Any, columns: Sequence[str] | None = None) -> Any:
         """Return a whole table as the run sees it, with its staged changes. For asset checks and ops.
@@ -102,12 +112,16 @@ class GravelerIOManager(dg.ConfigurableIOManager):
             DagsterInvariantViolationError: The table or a column does not exist.
             DagsterInvalidDefinitionError: The type is not supported.
         """
-        table, at = TablePath(path, path), self.branch.open_for_reading()
-        files = [each for paths in table_files(at, table).values() for each in paths]
-        if not files:
-            raise dg.DagsterInvariantViolationError(f"table {path!r}: is not stored at {at.ref!r}")
-        read = Read(table, self.branch.open_repository(), at, files, columns, self._session)
-        return handler_for(as_type, path).read(read)
+        table, handler = TablePath(path, path), handler_for(as_type, path)
+
+        def read() -> Any:
+            at = self.branch.open_for_reading()
+            files = [file for files in table_files(at, table).values() for file in files]
+            if not files:
+                raise dg.DagsterInvariantViolationError(f"table {path!r}: is not stored at {at.ref!r}")
+            return handler.read(Read(table, self.branch.open_repository(), at, files, columns, self._session))
+
+        return read_unchanged(read)
 
     def _without_partitions(self, context: dg.InputContext, table: TablePath, wanted: Any) -> Any:
         """Return an input whose partition mapping yields no partition."""

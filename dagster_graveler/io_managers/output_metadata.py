@@ -58,5 +58,5 @@ def _table_rows(branch: GravelerBranch, table: TablePath, stored: StoredValue, *
         return stored.rows
     at = branch.open_for_reading()
     whole = TablePath(table.asset, table.path)
-    others = {path for paths in table_files(at, whole).values() for path in paths} - set(stored.paths)
+    others = {file.path for files in table_files(at, whole).values() for file in files} - set(stored.paths)
     return None if len(others) > FOOTERS else (stored.rows or 0) + row_count(at, sorted(others))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import dagster as dg
 
@@ -11,17 +12,20 @@ from dagster_graveler.partition_directories import escaped
 from dagster_graveler.publishing.written import BRANCH
 from dagster_graveler.resources.graveler_branch import GravelerBranch
 
+if TYPE_CHECKING:
+    from graveler_core.model.entry import Entry
+
 ALLOW_MISSING = "allow_missing_partitions"
 """Metadata of an input: if true, partitions that are not stored are left out."""
 
 
 def requested_files(
     table: TablePath,
-    stored: Mapping[tuple[str, ...], Sequence[str]],
+    stored: Mapping[tuple[str, ...], Sequence[Entry]],
     context: dg.InputContext,
     *,
     may_be_empty: bool,
-) -> dict[str, Sequence[str]] | None:
+) -> dict[str, Sequence[Entry]] | None:
     """Return the files of the requested partitions by key, or those of the whole table by the key "".
 
     Args:
@@ -34,7 +38,7 @@ def requested_files(
         The files, or `None` if a partition or the table is not stored and the input does not allow this.
     """
     if not table.keys:
-        whole = [path for paths in stored.values() for path in paths]
+        whole = [file for files in stored.values() for file in files]
         return {"": whole} if whole else None
     places = {key: tuple(map(escaped, values)) for key, values in zip(table.keys, table.values, strict=True)}
     parts = {str(key): stored[place] for key, place in places.items() if place in stored}
@@ -54,7 +58,7 @@ def _is_of_check(context: dg.InputContext) -> bool:
 
 def missing_error(
     table: TablePath,
-    stored: Mapping[tuple[str, ...], Sequence[str]],
+    stored: Mapping[tuple[str, ...], Sequence[Entry]],
     context: dg.InputContext,
     branch: GravelerBranch,
     ref: str,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from graveler_core.facade.branch import Branch
     from graveler_core.facade.snapshot import Snapshot
+    from graveler_core.model.entry import Entry
 
 PARQUET = "application/vnd.apache.parquet"
 _READ_BYTES = 8 << 20
@@ -24,8 +25,8 @@ _OWN = re.compile(r"((?:[^/=]+=[^/]*/)*)([^/]+)")
 """Path of a file of a table, below the table: directories of partitions and a name."""
 
 
-def table_files(at: Snapshot, table: TablePath) -> dict[tuple[str, ...], list[str]]:
-    """Return the paths of the files of a table, by the escaped values of their partition.
+def table_files(at: Snapshot, table: TablePath) -> dict[tuple[str, ...], list[Entry]]:
+    """Return the files of a table, by the escaped values of their partition.
 
     Files in directories that are not partitions belong to other tables. Names that begin with `_` or `.` are hidden.
 
@@ -33,24 +34,26 @@ def table_files(at: Snapshot, table: TablePath) -> dict[tuple[str, ...], list[st
         at: State to read.
         table: The table. With one key, only the files of that partition are listed.
     """
-    found: dict[tuple[str, ...], list[str]] = {}
+    found: dict[tuple[str, ...], list[Entry]] = {}
     prefix = table.directories[0] if len(table.keys) == 1 else f"{table.path}/"
     if len(table.keys) == 1 and (stored := stored_names(at, table)):
         wanted = zip(stored, table.values[0], strict=False)
         prefix = f"{table.path}/" + "".join(f"{name}={escaped(value)}/" for name, value in wanted)
-    for path in own_files(at, table, prefix):
-        directories, _, name = path.removeprefix(f"{table.path}/").rpartition("/")
+    for entry in _own_entries(at, table, prefix):
+        directories, _, name = entry.path.removeprefix(f"{table.path}/").rpartition("/")
         if not name.startswith(("_", ".")):
             values = tuple(each.partition("=")[2] for each in directories.split("/") if each)
-            found.setdefault(values, []).append(path)
+            found.setdefault(values, []).append(entry)
     return found
 
 
 def own_files(at: Snapshot | Branch, table: TablePath, prefix: str) -> Iterator[str]:
-    """Yield the paths of a table's own files, hidden ones included, below a prefix."""
-    for entry in at.list(prefix):
-        if _OWN.fullmatch(entry.path.removeprefix(f"{table.path}/")):
-            yield entry.path
+    """Return the paths of a table's own files, hidden ones included, below a prefix."""
+    return (entry.path for entry in _own_entries(at, table, prefix))
+
+
+def _own_entries(at: Snapshot | Branch, table: TablePath, prefix: str) -> Iterator[Entry]:
+    return (entry for entry in at.list(prefix) if _OWN.fullmatch(entry.path.removeprefix(f"{table.path}/")))
 
 
 def stored_names(at: Snapshot | Branch, table: TablePath) -> list[str]:

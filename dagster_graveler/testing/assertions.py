@@ -80,7 +80,7 @@ def _rows(lake: EphemeralLake, ref: str, path: str) -> list[dict[str, Any]]:
     from dagster_graveler.io_managers.table_path import TablePath
 
     at = lake.repository.at(ref)
-    files = [each for paths in table_files(at, TablePath(path, path)).values() for each in paths]
+    files = [file for files in table_files(at, TablePath(path, path)).values() for file in files]
     assert files, f"table {path!r} at {ref!r}: has no files"
     rows: list[dict[str, Any]] = open_dataset(at, files, None, path).to_table().to_pylist()
     return rows

@@ -47,7 +47,7 @@ class ArrowHandler(Handler[T]):
 
     def read(self, read: Read) -> T:
         """Return the rows of the files."""
-        return self.value(open_dataset(read.at, read.paths, read.columns, read.table.asset))
+        return self.value(open_dataset(read.at, read.files, read.columns, read.table.asset))
 
 
 class TableHandler(ArrowHandler[pa.Table]):

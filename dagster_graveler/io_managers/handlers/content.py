@@ -7,6 +7,7 @@ from abc import abstractmethod
 import dagster as dg
 
 from dagster_graveler.io_managers.handlers.port import Handler, Read, StoredValue, T, Write
+from dagster_graveler.io_managers.listed_files import open_listed
 from dagster_graveler.io_managers.storage import own_files, require_layout
 
 
@@ -36,18 +37,19 @@ class ContentHandler(Handler[T]):
 
     def read(self, read: Read) -> T:
         """Return the content of the file."""
-        if len(read.paths) > 1:
+        if len(read.files) > 1:
             raise dg.DagsterInvariantViolationError(
-                f"asset {read.table.asset}: {len(read.paths)} files cannot be loaded as one value of bytes or text; if "
+                f"asset {read.table.asset}: {len(read.files)} files cannot be loaded as one value of bytes or text; if "
                 "they are partitions, annotate the input as dict[str, …]"
             )
         if read.columns is not None:
             raise dg.DagsterInvalidDefinitionError(f"asset {read.table.asset}: bytes and text have no columns")
+        file = open_listed(read.at, read.files[0], read.table.asset)
         try:
-            return self.decoded(read.at.read(read.paths[0]))
+            return self.decoded(b"".join(file.chunks()))
         except UnicodeDecodeError as e:
             raise dg.DagsterInvariantViolationError(
-                f"asset {read.table.asset}: file {read.paths[0]!r} is not text in UTF-8; annotate the input as bytes, "
+                f"asset {read.table.asset}: file {file.name!r} is not text in UTF-8; annotate the input as bytes, "
                 "or as a type of tables if it is a table"
             ) from e
 

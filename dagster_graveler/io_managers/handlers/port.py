@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from graveler_core.facade.branch import Branch
     from graveler_core.facade.repository import Repository
     from graveler_core.facade.snapshot import Snapshot
+    from graveler_core.model.entry import Entry
 
 T = TypeVar("T")
 
@@ -56,8 +57,8 @@ class Read:
     table: TablePath
     repository: Repository
     at: Snapshot
-    paths: Sequence[str]
-    """Files of the value, at least one."""
+    files: Sequence[Entry]
+    """Files of the value as a listing of the table has shown them, at least one."""
     columns: Sequence[str] | None
     """Columns to load. `None` means all."""
     session: Callable[[], SparkSession]
@@ -72,7 +73,11 @@ class Handler(ABC, Generic[T]):
 
     @abstractmethod
     def read(self, read: Read) -> T:
-        """Return the value of files."""
+        """Return the value of files.
+
+        Raises:
+            FileChanged: A file was replaced or removed after the listing.
+        """
 
 
 def type_names(found: Any) -> list[str]:

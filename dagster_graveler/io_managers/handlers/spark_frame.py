@@ -18,8 +18,9 @@ from pyspark.sql.types import DateType, TimestampNTZType, TimestampType
 from dagster_graveler.display.schema import column_schema
 from dagster_graveler.io_managers.datasets import row_count, unknown_column
 from dagster_graveler.io_managers.handlers.port import Handler, Read, StoredValue, Write
+from dagster_graveler.io_managers.listed_files import FileChanged
 from dagster_graveler.io_managers.splitting import require_directory_names
-from dagster_graveler.io_managers.storage import PARQUET, own_files, require_layout
+from dagster_graveler.io_managers.storage import PARQUET, own_files, require_layout, table_files
 from dagster_graveler.io_managers.table_path import Dimension, TablePath
 from graveler.spark.source import graveler_read, register
 from graveler.spark.tables import Split, stage_table
@@ -60,11 +61,27 @@ class SparkHandler(Handler[DataFrame]):
 
     def read(self, read: Read) -> DataFrame:
         """Return the rows of the files."""
-        frame = graveler_read(read.session(), read.repository, read.at.ref, read.paths, mergeSchema="true")
+        paths = [file.path for file in read.files]
+        frame = graveler_read(read.session(), read.repository, read.at.ref, paths, mergeSchema="true")
+        if read.at.ref != read.at.commit_id:
+            _require_unchanged(read)
         for column in read.columns or ():
             if column not in frame.columns:
                 raise unknown_column(read.table.asset, column, frame.columns)
         return frame if read.columns is None else frame.select(*read.columns)
+
+
+def _require_unchanged(read: Read) -> None:
+    """Require that the files that Spark has listed again are those of the first listing.
+
+    Raises:
+        FileChanged: A file was replaced or removed after the first listing.
+    """
+    listed = table_files(read.repository.at(read.at.ref), read.table).values()
+    now = {file.path: file for files in listed for file in files}
+    for file in read.files:
+        if now.get(file.path) != file:
+            raise FileChanged(read.table.asset, file.path)
 
 
 def _split(frame: DataFrame, table: TablePath) -> Split | None:
