@@ -1,7 +1,7 @@
 """Parquet files of a write, made in a local directory before any of them is uploaded.
 
 A write that fails, for example because a row belongs to no partition of the run, has changed nothing. Only one batch of
-rows and the row group of each open file are in memory.
+rows, and row groups of a limited size together, are in memory.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ FILE_BYTES = 128 << 20
 """Approximate maximum size of a file."""
 _GROUP_BYTES = 64 << 20
 """Uncompressed size of a row group."""
+_HELD_BYTES = 512 << 20
+"""Maximum size of the rows of all partitions that wait for their row groups. Above it, the largest group is written."""
+_OPEN_FILES = 256
+"""Maximum number of files that are open. Above it, the one that was not written for the longest time is ended."""
 
 
 @dataclass(frozen=True)
@@ -45,29 +49,32 @@ class _Writer:
     files: list[ParquetFile] = field(default_factory=list)
     _open: pq.ParquetWriter | None = None
     _held: list[pa.RecordBatch] = field(default_factory=list)
-    _held_bytes: int = 0
+    held_bytes: int = 0
     _rows: int = 0
 
-    def write(self, batch: pa.RecordBatch) -> None:
+    def hold(self, batch: pa.RecordBatch) -> None:
+        """Keep rows in memory for the next row group."""
         self._held.append(batch)
-        self._held_bytes += batch.nbytes
-        if self._held_bytes >= _GROUP_BYTES:
-            self._flush()
-            if self._path.stat().st_size >= FILE_BYTES:
-                self._close()
+        self.held_bytes += batch.nbytes
+
+    @property
+    def is_open(self) -> bool:
+        """True between the first row group of a file and its end."""
+        return self._open is not None
 
     def finish(self) -> list[ParquetFile]:
         """Return the files. Without rows, there is one empty file, which keeps the columns."""
-        if self._held or self._open is not None or not self.files:
-            self._flush()
-            self._close()
+        if self._held or not (self.is_open or self.files):
+            self.flush()
+        self.close()
         return self.files
 
     @property
     def _path(self) -> Path:
         return self.directory / f"{self.partition}-{len(self.files)}.parquet"
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Write the rows in memory as a row group. End the file if it is large enough."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -75,13 +82,49 @@ class _Writer:
         held = pa.Table.from_batches(self._held, self.schema)
         self._open.write_table(held)
         self._rows += held.num_rows
-        self._held, self._held_bytes = [], 0
+        self._held, self.held_bytes = [], 0
+        if self._path.stat().st_size >= FILE_BYTES:
+            self.close()
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """End the file, if one is open."""
         if self._open is not None:
             self._open.close()
-        self.files.append(ParquetFile(self._path, self.partition, self._rows))
-        self._open, self._rows = None, 0
+            self.files.append(ParquetFile(self._path, self.partition, self._rows))
+            self._open, self._rows = None, 0
+
+
+class _Writers:
+    """Files of all partitions of a write. Memory and open files are limited for all of them together."""
+
+    def __init__(self, directory: Path, partitions: int, schema: pa.Schema) -> None:
+        self._writers = [_Writer(directory, partition, schema) for partition in range(partitions)]
+        self._open: dict[int, _Writer] = {}
+        """Writers with an open file by partition, the one that was not written for the longest time first."""
+        self.held_bytes = 0
+
+    def write(self, partition: int, batch: pa.RecordBatch) -> None:
+        """Write rows of a partition, at once or later."""
+        writer = self._writers[partition]
+        writer.hold(batch)
+        self.held_bytes += batch.nbytes
+        if writer.held_bytes >= _GROUP_BYTES:
+            self._flush(writer)
+        while self.held_bytes > _HELD_BYTES:
+            self._flush(max(self._writers, key=lambda each: each.held_bytes))
+
+    def finish(self) -> list[ParquetFile]:
+        """Return the files in the order of the partitions."""
+        return [file for writer in self._writers for file in writer.finish()]
+
+    def _flush(self, writer: _Writer) -> None:
+        self._open.pop(writer.partition, None)
+        if not writer.is_open and len(self._open) >= _OPEN_FILES:
+            self._open.pop(next(iter(self._open))).close()
+        self.held_bytes -= writer.held_bytes
+        writer.flush()
+        if writer.is_open:
+            self._open[writer.partition] = writer
 
 
 def write_files(table: TablePath, reader: pa.RecordBatchReader, directory: Path) -> list[ParquetFile]:
@@ -101,14 +144,14 @@ def write_files(table: TablePath, reader: pa.RecordBatchReader, directory: Path)
     """
     schema = stored_schema(table, reader.schema)
     splitter = Splitter(table, schema) if table.keys else None
-    writers = [_Writer(directory, partition, schema) for partition in range(len(table.keys) or 1)]
+    writers = _Writers(directory, len(table.keys) or 1, schema)
     for batch in reader:
         stored = batch.cast(schema)
         if splitter is None:
-            writers[0].write(stored)
+            writers.write(0, stored)
         else:
             _divide(stored, splitter, writers)
-    return [file for writer in writers for file in writer.finish()]
+    return writers.finish()
 
 
 def stored_schema(table: TablePath, schema: pa.Schema) -> pa.Schema:
@@ -131,7 +174,7 @@ def stored_schema(table: TablePath, schema: pa.Schema) -> pa.Schema:
     return pa.schema([field.with_type(plain.get(field.type, field.type)) for field in schema], schema.metadata)
 
 
-def _divide(batch: pa.RecordBatch, splitter: Splitter, writers: list[_Writer]) -> None:
+def _divide(batch: pa.RecordBatch, splitter: Splitter, writers: _Writers) -> None:
     import numpy as np
     import pyarrow as pa
 
@@ -139,4 +182,4 @@ def _divide(batch: pa.RecordBatch, splitter: Splitter, writers: list[_Writer]) -
     for position in np.unique(positions):
         rows = np.flatnonzero(positions == position)
         part = batch if len(rows) == batch.num_rows else batch.take(pa.array(rows))
-        writers[int(position)].write(part)
+        writers.write(int(position), part)
