@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from ast import literal_eval
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 _OUTSIDE = re.compile(r"a row belongs to the partition ('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")")
 
+_NO_KEY = "\n"
+"""Beginning of a text that equals no partition key, because Dagster refuses this character in keys."""
+
 
 class SparkHandler(Handler[DataFrame]):
     """`pyspark.sql.DataFrame`. The partition of a row can be any SQL expression."""
@@ -46,8 +50,9 @@ class SparkHandler(Handler[DataFrame]):
             stage_table(value, {**write.options, "path": table.path}, _split(value, table), mode=mode)
         except PySparkException as e:
             if outside := _OUTSIDE.search(str(e)):
+                shown = repr(str(literal_eval(outside[1])).replace(_NO_KEY, ""))
                 raise dg.DagsterInvariantViolationError(
-                    f"asset {table.asset}: a row belongs to the partition {outside[1]}, which is none of the "
+                    f"asset {table.asset}: a row belongs to the partition {shown}, which is none of the "
                     f"partitions of this run: {table.shown_keys}. Nothing is written"
                 ) from None
             raise
@@ -99,10 +104,13 @@ def _split(frame: DataFrame, table: TablePath) -> Split | None:
 
 
 def _key(frame: DataFrame, dimension: Dimension, values: list[str]) -> Column:
-    """Return the partition key of a row in one dimension: that of its time window, or else its value as text."""
+    """Return the partition key of a row in one dimension: its value as text, or that of its time window.
+
+    A row without a value, or outside of all time windows of the run, gets a text that is no partition key.
+    """
     expression = dimension.expression or ""
     column = F.col(f"`{expression}`") if expression in frame.columns else F.expr(expression)
-    text = F.coalesce(column.cast("string"), F.lit("null"))
+    text = F.coalesce(column.cast("string"), F.lit(f"{_NO_KEY}null"))
     kind = frame.select(column).schema.fields[0].dataType
     windows = [(value, window) for value in values if (window := dimension.window(value)) is not None]
     if not windows or not isinstance(kind, DateType | TimestampType | TimestampNTZType):
@@ -116,7 +124,9 @@ def _key(frame: DataFrame, dimension: Dimension, values: list[str]) -> Column:
         return (times >= F.lit(start).cast(kind_of)) & (times < F.lit(end).cast(kind_of))
 
     first, *others = [(inside(window), F.lit(value)) for value, window in windows]
-    return reduce(lambda chosen, case: chosen.when(*case), others, F.when(*first)).otherwise(text)
+    return reduce(lambda chosen, case: chosen.when(*case), others, F.when(*first)).otherwise(
+        F.concat(F.lit(_NO_KEY), text)
+    )
 
 
 def _put_columns(write: Write, directory: str, frame: DataFrame) -> str:

@@ -156,3 +156,31 @@ def test_what_is_refused(spark: SparkSession, graveler_lake: EphemeralLake, reso
         )
     with pytest.raises(INVALID, match="needs the resource `pyspark`"):
         graveler_lake.materialize([stored(pa.table({"n": [1]})), loaded([], DataFrame)], tags=DEV)
+
+
+FROM_FIVE = dg.DailyPartitionsDefinition(start_date="2013-01-01", end_date="2013-01-05", hour_offset=5)
+
+
+@pytest.mark.parametrize(
+    ("definition", "kind", "value", "keys"),
+    [
+        (FROM_FIVE, "DATE", date(2013, 1, 2), ("2013-01-02", "2013-01-03")),
+        (FROM_FIVE, "TIMESTAMP_NTZ", None, ("2013-01-02", "2013-01-03")),
+    ],
+    ids=["before the time window", "no time"],
+)
+def test_a_row_that_only_looks_like_one_of_a_partition_is_refused_as_in_arrow(  # noqa: PLR0917 - fixtures
+    spark: SparkSession,
+    graveler_lake: EphemeralLake,
+    resources: dict[str, Any],
+    definition: Any,
+    kind: str,
+    value: Any,
+    keys: tuple[str, str],
+) -> None:
+    made, shown = frame(spark, (value,), schema=f"k {kind}"), "null" if value is None else str(value)
+    for rows_, message in ((made, f"the partition '{shown}'"), (made.toArrow(), f"a row with k = '?{shown}'?")):
+        asset = single_run(rows_, definition, {"partition_expr": "k"})
+        with pytest.raises(INVALID, match=message):
+            graveler_lake.materialize([asset], resources=resources, tags=span(*keys))
+        assert paths(graveler_lake) == []
