@@ -15,7 +15,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import threading
 import time
 import uuid
 from collections.abc import Iterator
@@ -26,6 +25,7 @@ from typing import Final
 import xxhash
 
 from graveler_core.errors import InvalidInput
+from graveler_core.model.forks import ForkSafe
 
 DEFAULT_BYTES: Final = 10 << 30
 _SHARE = 8
@@ -41,7 +41,7 @@ _ABANDONED_SECONDS: Final = 3_600
 """Age in seconds after which an incomplete file counts as abandoned."""
 
 
-class DiskCache:
+class DiskCache(ForkSafe):
     """Cache of at most `max_bytes` of content, plus an eighth of that for each further process that writes at the same
     time.
 
@@ -53,7 +53,7 @@ class DiskCache:
             raise InvalidInput(f"cache of {max_bytes} bytes: the size must be at least 1")
         self._directory = Path(directory).absolute()
         self._max_bytes = max_bytes
-        self._lock = threading.Lock()
+        super().__init__()
         self._uncounted = max_bytes
         """Number of bytes written since the last measurement; unknown at first."""
 

@@ -31,6 +31,7 @@ from graveler_core.blobs.port import Blobs, Foreign
 from graveler_core.blobs.remote import RemoteBlobs, RemoteStore
 from graveler_core.errors import InvalidInput, Kind, Unavailable
 from graveler_core.model.address import Namespace, namespace
+from graveler_core.model.forks import ForkSafe
 
 _OWN = "_graveler/"
 """Prefix of graveler's own objects: nodes, ranges, runs and layers."""
@@ -132,7 +133,7 @@ def _refused_option(place: Namespace, options: Mapping[str, str], error: Excepti
     return InvalidInput(f"cannot open {place.uri}: {which} {rule}", kind=Kind.InvalidValue, options=named)
 
 
-class OpenedBlobs:
+class OpenedBlobs(ForkSafe):
     """Opens each storage namespace once and keeps it open. Thread-safe.
 
     A pickle contains the configuration with its secrets, but nothing that is open. Workers open their own connections,
@@ -156,7 +157,7 @@ class OpenedBlobs:
         self._reset()
 
     def _reset(self) -> None:
-        self._lock = threading.Lock()
+        super().__init__()
         self._opened: dict[Namespace, Blobs] = {}
         self._buckets: dict[tuple[str, str], RemoteStore] = {}
 

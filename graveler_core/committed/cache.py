@@ -5,19 +5,19 @@ Nodes and ranges are immutable and identified by their hash, so nothing expires.
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Any
 
 from graveler_core.errors import InvalidInput
+from graveler_core.model.forks import ForkSafe
 
 DEFAULT_BYTES = 256 << 20
 _REMEMBERED = 10_000
 """Maximum number of remembered ids that were requested once and were not in the cache."""
 
 
-class TreeCache:
+class TreeCache(ForkSafe):
     """Cache with LRU eviction. May be shared by trees and threads.
 
     A cached value does not prove that the object still exists in a store. Writers must not skip a write because of
@@ -37,7 +37,11 @@ class TreeCache:
         self._bytes = 0
         self._held: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
         self._asked: OrderedDict[Hashable, None] = OrderedDict()
-        self._lock = threading.Lock()
+        super().__init__()
+
+    def after_fork(self) -> None:
+        super().after_fork()
+        self._bytes = sum(size for _, size in self._held.values())
 
     def get(self, id: Hashable) -> Any | None:
         """Return the value stored under an id, or `None`."""

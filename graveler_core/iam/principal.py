@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from threading import Lock
 from typing import Final
 
 from pydantic import SecretStr
@@ -23,6 +22,7 @@ from graveler_core.iam.entities import USERS, is_present
 from graveler_core.iam.evaluation import AccessDecision, CompiledPolicies
 from graveler_core.kv.store import Store
 from graveler_core.model.clock import Clock
+from graveler_core.model.forks import ForkSafe
 from graveler_core.model.iam import Credential
 from graveler_core.model.ids import UserId
 from graveler_core.model.names import access_key
@@ -34,12 +34,13 @@ STALENESS: Final = 30.0
 """Number of seconds for which the policies of a user are cached."""
 
 
-class Principal:
+class Principal(ForkSafe):
     """User authenticated by a credential. Safe to use from several threads."""
 
     def __init__(self, kv: Store, clock: Clock, credential: Credential, *, staleness: float = STALENESS) -> None:
         if not (math.isfinite(staleness) and staleness >= 0):
             raise InvalidInput(f"staleness {staleness}: must be a number of seconds that is not negative")
+        super().__init__()
         self.user: Final[UserId] = credential.user
         self._kv = kv
         self._clock = clock
@@ -47,7 +48,6 @@ class Principal:
         self._staleness = staleness
         self._read: tuple[float, CompiledPolicies] | None = None
         """Start time and result of the last reading."""
-        self._reading = Lock()
 
     def __repr__(self) -> str:
         return f"Principal(user={self.user!r})"
@@ -128,7 +128,7 @@ class Principal:
     def _rules(self) -> CompiledPolicies:
         kept = self._read
         if kept is None or self._clock.monotonic() - kept[0] >= self._staleness:
-            with self._reading:
+            with self._lock:
                 kept = self._read
                 begun = self._clock.monotonic()
                 if kept is None or begun - kept[0] >= self._staleness:

@@ -7,7 +7,6 @@ read again: the grace period of a sweep is longer than one hour plus the longest
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +18,7 @@ from graveler_core.kv.bulk import get_many
 from graveler_core.kv.store import Store, Stored
 from graveler_core.model.bounds import ALL, Bounds
 from graveler_core.model.entities import Commit, Layout, RepositoryRecord
+from graveler_core.model.forks import ForkSafe
 from graveler_core.model.ids import CommitId
 from graveler_core.objects.kept_blobs import FRESH
 from graveler_core.records import layout as keys
@@ -40,7 +40,7 @@ class StoredCommit:
     layout: Layout
 
 
-class CommitCache:
+class CommitCache(ForkSafe):
     """Cache of commits by partition and id. The least recently used ones are removed first, and each after an hour.
 
     Args:
@@ -52,7 +52,7 @@ class CommitCache:
         self._capacity = capacity
         self._now = now
         self._held: OrderedDict[tuple[bytes, CommitId], tuple[StoredCommit, float]] = OrderedDict()
-        self._lock = threading.Lock()
+        super().__init__()
 
     def get(self, partition: bytes, wanted: CommitId) -> StoredCommit | None:
         with self._lock:

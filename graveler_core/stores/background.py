@@ -16,6 +16,7 @@ from contextlib import suppress
 from logging import WARNING
 from typing import Protocol
 
+from graveler_core.model.forks import ForkSafe
 from graveler_core.telemetry import FlowTarget, traced
 from graveler_core.telemetry.events import tell
 
@@ -45,13 +46,13 @@ class AtOnce:
         """Do nothing, because no work is pending."""
 
 
-class Aside:
+class Aside(ForkSafe):
     """Executes work on one thread, in order. The thread starts with the first work."""
 
     def __init__(self) -> None:
         self._pool: ThreadPoolExecutor | None = None
         self._process = os.getpid()
-        self._lock = threading.Lock()
+        super().__init__()
 
     def start(self, work: Callable[[], object]) -> None:
         with self._lock:
@@ -67,7 +68,7 @@ class Aside:
             pool.shutdown()
 
 
-class HookCalls:
+class HookCalls(ForkSafe):
     """Executes calls of hooks on one thread, in order. The thread ends when no call waits.
 
     A call is left out if too many calls wait, or if it still waits `CLOSE_SECONDS` after `close`. Its run stays
@@ -80,7 +81,7 @@ class HookCalls:
         self._waiting = deque[Callable[[], object]]()
         self._thread: threading.Thread | None = None
         self._process = os.getpid()
-        self._lock = threading.Lock()
+        super().__init__()
 
     def start(self, work: Callable[[], object]) -> None:
         with self._lock:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, Protocol, TypeVar, cast
+
+from graveler_core.model.forks import ForkSafe
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -28,14 +29,14 @@ _AHEAD: Final = 2
 _END: Final = object()
 
 
-class Threads:
+class Threads(ForkSafe):
     """Executor with a few threads, which start with the first use."""
 
     def __init__(self, workers: int = 2) -> None:
         self._workers = workers
         self._pool: ThreadPoolExecutor | None = None
         self._process = os.getpid()
-        self._lock = threading.Lock()
+        super().__init__()
 
     def map(self, work: Callable[[T], U], items: Iterable[T]) -> Iterator[U]:
         work_items = list(items)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 
 from graveler_core.model.entities import RepositoryRecord
+from graveler_core.model.forks import ForkSafe
 from graveler_core.model.ids import RepositoryUid
 from graveler_core.model.references import ReferenceEvent
 
 
-class NotedEvents:
+class NotedEvents(ForkSafe):
     """Events by repository, in memory, shared by the threads of a process.
 
     An event is added before it is handed to the background, and removed after it was written. A reader that looks here
@@ -23,7 +23,7 @@ class NotedEvents:
     def __init__(self, capacity: int = 10_000) -> None:
         self._capacity = capacity
         self._events: OrderedDict[tuple[RepositoryUid, str], ReferenceEvent] = OrderedDict()
-        self._lock = threading.Lock()
+        super().__init__()
 
     def add(self, repo: RepositoryRecord, event: ReferenceEvent) -> None:
         """Keep an event until it is written."""

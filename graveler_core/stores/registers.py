@@ -9,7 +9,6 @@ swap, the cache keeps the new branch record with the repository record that was 
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from graveler_core.model.entities import BranchRecord, RepositoryRecord
+from graveler_core.model.forks import ForkSafe
 from graveler_core.records.access import Held
 
 KEPT = timedelta(minutes=3)
@@ -38,7 +38,7 @@ class Registers:
         return self.held.value
 
 
-class RegisterCache:
+class RegisterCache(ForkSafe):
     """Cache of registers by repository and branch. A copy never proves anything: flows end by reading again.
 
     Args:
@@ -50,7 +50,7 @@ class RegisterCache:
         self._capacity = capacity
         self._now = now
         self._held: OrderedDict[tuple[str, str], tuple[Registers, float]] = OrderedDict()
-        self._lock = threading.Lock()
+        super().__init__()
 
     def get(self, repository: str, branch: str) -> Registers | None:
         with self._lock:

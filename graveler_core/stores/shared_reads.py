@@ -7,11 +7,12 @@ write. The closing re-read would then prove nothing, and the write could be lost
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from graveler_core.model.forks import ForkSafe
 
 T = TypeVar("T")
 
@@ -29,12 +30,16 @@ class _Line(Generic[T]):
     waiting: Future[T] | None = None
 
 
-class SharedReads(Generic[T]):
+class SharedReads(ForkSafe, Generic[T]):
     """Reads by key, shared between threads."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._lines: dict[tuple[str, str], _Line[T]] = {}
-        self._lock = threading.Lock()
+
+    def after_fork(self) -> None:
+        super().after_fork()
+        self._lines = {}
 
     def read(self, repository: str, branch: str, fetch: Callable[[], T]) -> T:
         """Return the result of `fetch`, called by this or another thread after this call began. Errors are shared

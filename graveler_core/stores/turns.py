@@ -16,18 +16,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
 from graveler_core.kv.store import Store
+from graveler_core.model.forks import ForkSafe
 
 
-class Turns:
+class Turns(ForkSafe):
     """Queues by key, created when needed and removed when empty. The first flow of each queue also queues at the
     store.
     """
 
     def __init__(self, kv: Store | None = None, patience: float = 60.0) -> None:
+        super().__init__()
         self._kv = kv
         self._patience = patience
         self._queues: dict[tuple[str, str], deque[threading.Event]] = {}
-        self._lock = threading.Lock()
+
+    def after_fork(self) -> None:
+        super().after_fork()
+        self._queues = {}
 
     @contextmanager
     def turn(self, repository: str, branch: str) -> Iterator[None]:
@@ -69,8 +74,8 @@ class Turns:
 
     def _pass_on(self, key: tuple[str, str]) -> None:
         with self._lock:
-            queue = self._queues[key]
+            queue = self._queues.get(key)
             if queue:
                 queue.popleft().set()
             else:
-                del self._queues[key]
+                self._queues.pop(key, None)  # a child that was forked in its turn has no queue

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import threading
+from graveler_core.model.forks import ForkSafe
 
 
-class Underway:
+class Underway(ForkSafe):
     """Set of names of work in progress. It exists only for speed; processes do not know each other's work."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._names: set[str] = set()
-        self._lock = threading.Lock()
+
+    def after_fork(self) -> None:
+        super().after_fork()
+        self._names = set()
 
     def begin(self, name: str) -> bool:
         """Mark work as in progress until `end` is called. Return false if another thread is doing it."""

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from threading import Lock
 from typing import Any, Final, TypeVar
 
 import grpc
@@ -34,6 +33,7 @@ from graveler_core.kv.backends.bigtable.rows import FAMILY, VALUE, Cells, column
 from graveler_core.kv.backends.bigtable.url import BigtableTarget
 from graveler_core.kv.backends.url_options import CONNECT_SECONDS
 from graveler_core.kv.paging import PAGE_BYTES, KeyBounds
+from graveler_core.model.forks import ForkSafe
 
 _T = TypeVar("_T")
 _CREATION_SECONDS: Final = 60
@@ -65,14 +65,14 @@ class RowMutations:
     mutations: Sequence[Any]
 
 
-class BigtableRequests:
+class BigtableRequests(ForkSafe):
     """Requests to one table. After a fork, the child opens connections of its own."""
 
     def __init__(self, target: BigtableTarget) -> None:
+        super().__init__()
         self.target = target
         self._client: Any = None
         self._process = 0
-        self._lock = Lock()
         self._closed = False
 
     def close(self) -> None:

@@ -17,7 +17,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from threading import Lock, Thread
+from threading import Thread
 from typing import Any, Final, TypeVar
 
 from cassandra import ConsistencyLevel
@@ -32,6 +32,7 @@ from graveler_core.kv.backends.cassandra.errors import FAILURES, is_full, mapped
 from graveler_core.kv.backends.cassandra.url import CassandraTarget
 from graveler_core.kv.backends.partition_queues import QUEUES
 from graveler_core.kv.backends.url_options import CONNECT_SECONDS
+from graveler_core.model.forks import ForkSafe
 
 _T = TypeVar("_T")
 
@@ -68,10 +69,11 @@ class _Connected:
         return self.prepared[text].bind(parameters)
 
 
-class CassandraClient:
+class CassandraClient(ForkSafe):
     """Client of one table. After a fork, the child opens connections of its own."""
 
     def __init__(self, target: CassandraTarget) -> None:
+        super().__init__()
         self.target = target
         self._connected: _Connected | None = None
         self._inherited: _Connected | None = None
@@ -79,7 +81,6 @@ class CassandraClient:
         self._process = os.getpid()
         self._failures = 0
         """Number of attempts to connect that have failed."""
-        self._lock = Lock()
         self._closed = False
 
     def close(self) -> None:

@@ -10,7 +10,6 @@ import json
 import os
 import socket
 from dataclasses import dataclass, field
-from threading import Lock
 from typing import Any, Final
 
 from urllib3 import BaseHTTPResponse, HTTPConnectionPool, HTTPSConnectionPool, Timeout
@@ -24,6 +23,7 @@ from graveler_core.kv.backends.etcd.errors import NOT_SENT, failed, needs_new_to
 from graveler_core.kv.backends.keepalive import TCP_OPTIONS
 from graveler_core.kv.backends.key_space import KeySpace
 from graveler_core.kv.backends.url_options import ANSWER_SECONDS, CONNECT_SECONDS, invalid_url, query_options, seconds
+from graveler_core.model.forks import ForkSafe
 from graveler_core.telemetry.secrets import without_password
 
 _PORT: Final = 2379
@@ -100,16 +100,16 @@ def parse_url(url: str) -> ClusterTarget:
     )
 
 
-class EtcdClient:
+class EtcdClient(ForkSafe):
     """Client of one cluster. After a fork, the child opens connections of its own."""
 
     def __init__(self, target: ClusterTarget) -> None:
+        super().__init__()
         self.target = target
         self._pools: tuple[HTTPConnectionPool, ...] = ()
         self._process = 0
         self._current = 0
         self._token: str | None = None
-        self._authenticating = Lock()
         self._closed = False
 
     def close(self) -> None:
@@ -162,7 +162,7 @@ class EtcdClient:
 
     def _new_token(self, old: str | None) -> str:
         """Return a token. One thread asks for it, and the others take that one."""
-        with self._authenticating:
+        with self._lock:
             if self._token is None or self._token == old:
                 login = {"name": self.target.user, "password": self.target.password}
                 path = "auth/authenticate"
@@ -207,8 +207,7 @@ class EtcdClient:
         if self._closed:
             raise Unavailable(f"the store {self.target.shown} was closed", store=self.target.shown)
         if self._process != os.getpid():
-            self._pools, self._authenticating = self.target.connect(), Lock()
-            self._process = os.getpid()
+            self._pools, self._process = self.target.connect(), os.getpid()
         return self._pools
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from threading import Lock, local
+from threading import local
 from typing import Any, Final
 
 from pymongo import MongoClient
@@ -33,6 +33,7 @@ from graveler_core.kv.backends.mongodb.errors import (
 )
 from graveler_core.kv.backends.mongodb.url import MongoDBTarget
 from graveler_core.kv.backends.url_options import CONNECT_SECONDS
+from graveler_core.model.forks import ForkSafe
 
 _SHARE: Final = 0.9
 """Share of the time-out of an answer after which the server gives up by itself."""
@@ -41,14 +42,14 @@ _WRITES: Final = frozenset(("insert", "update", "delete"))
 Command = dict[str, Any]
 
 
-class MongoDBClient:
+class MongoDBClient(ForkSafe):
     """Client of one collection. After a fork, the child opens connections of its own."""
 
     def __init__(self, target: MongoDBTarget) -> None:
+        super().__init__()
         self.target = target
         self._client: MongoClient[dict[str, Any]] | None = None
         self._process = 0
-        self._lock = Lock()
         self._sent = _SentWrites()
         self._closed = False
         self._patience = int(1_000 * _SHARE * target.timeout)
