@@ -1,7 +1,8 @@
 """Client of the JSON gateway of etcd: endpoints, authentication, and requests that are sent once.
 
 A request goes to one endpoint of the cluster. The next endpoint is used if this one cannot be connected to, because
-nothing was sent then. A read is also repeated if no answer arrives, a write never.
+nothing was sent then. A read is also repeated if no answer arrives, a write never. If an endpoint does not answer, or
+answers that its member has no leader, later requests go to the next endpoint.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from urllib3.exceptions import HTTPError
 from graveler_core.errors import Unavailable
 from graveler_core.kv.backends.backing_off import backing_off
 from graveler_core.kv.backends.cluster_url import TLS_OPTIONS, Encryption, parse_encryption, parse_place
-from graveler_core.kv.backends.etcd.errors import NOT_SENT, failed, needs_new_token, refused
+from graveler_core.kv.backends.etcd.errors import NOT_SENT, concerns_member, failed, needs_new_token, refused
 from graveler_core.kv.backends.keepalive import TCP_OPTIONS
 from graveler_core.kv.backends.key_space import KeySpace
 from graveler_core.kv.backends.url_options import ANSWER_SECONDS, CONNECT_SECONDS, invalid_url, query_options, seconds
@@ -130,10 +131,12 @@ class EtcdClient(ForkSafe):
             SlowDown: The cluster was busy or had no leader during several attempts.
             Unavailable: The cluster cannot be reached.
         """
+        first = self._current
         try:
             return backing_off(lambda: self._authenticated(path, body, writing=False))
         except Unavailable:
-            self._current += 1
+            if self._current == first:
+                self._current = first + 1
             return backing_off(lambda: self._authenticated(path, body, writing=False))
 
     def write(self, path: str, **body: Any) -> dict[str, Any]:
@@ -183,10 +186,14 @@ class EtcdClient(ForkSafe):
                 self._current = number + 1
                 failure = failed(error, self.target.shown, writing=writing)
             except HTTPError as error:
+                self._current = number + 1
                 raise failed(error, self.target.shown, writing=writing) from error
             else:
                 if not _tells_its_end(response):
+                    self._current = number + 1
                     raise failed(HTTPError("the answer was cut off"), self.target.shown, writing=writing)
+                if response.status != 200 and concerns_member(_failure(response)[0], response.status):
+                    self._current = number + 1
                 return response
         raise failure
 

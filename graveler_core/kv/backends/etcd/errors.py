@@ -84,6 +84,16 @@ def refused(code: int | None, status: int, text: str, where: str, *, writing: bo
     return error_class(f"{what}: {where}: {text.strip()[:200]}", kind=kind, store=where, code=code)
 
 
+def concerns_member(code: int | None, status: int) -> bool:
+    """Return true if another member of the cluster may accept the request, for example if this one has no leader.
+
+    Args:
+        code: gRPC code of the answer, or `None` if the answer is not from etcd.
+        status: HTTP status of the answer.
+    """
+    return status >= 500 if code is None else code not in _CODES
+
+
 def failed(error: HTTPError, where: str, *, writing: bool) -> GravelerError:
     """Return the error for a request without an answer.
 

@@ -12,11 +12,13 @@ from uuid import uuid4
 
 import pytest
 from urllib3 import HTTPHeaderDict
+from urllib3.exceptions import ReadTimeoutError
 
 from graveler_core.errors import (
     CorruptData,
     InvalidInput,
     Kind,
+    LimitExceeded,
     OutcomeUnknown,
     PermissionDenied,
     SlowDown,
@@ -112,7 +114,10 @@ class Answers:
 
     def request(self, *_: Any, **__: Any) -> Any:
         self.asked += 1
-        status, body = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        answer: Any = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        status, body = answer
         return type(
             "Answer", (), {"status": status, "data": json.dumps(body).encode(), "headers": HTTPHeaderDict(LENGTH)}
         )
@@ -139,6 +144,41 @@ def test_a_refused_write_is_sent_again(monkeypatch: pytest.MonkeyPatch, slept: l
     client, pool = client_of(monkeypatch, BUSY, BUSY, (200, {"succeeded": True}))
     assert client.write("kv/txn")["succeeded"]
     assert (pool.asked, len(slept)) == (3, 2)
+
+
+@pytest.mark.parametrize("failure", [NO_LEADER, (500, {"code": 2, "error": "raft: stopped"}), (502, {})])
+def test_a_member_that_cannot_serve_is_left(
+    monkeypatch: pytest.MonkeyPatch, slept: list[float], failure: tuple[int, dict[str, Any]]
+) -> None:
+    """A write is not repeated, because it may have been executed. Later requests go to the next member."""
+    client, isolated = client_of(monkeypatch, failure)
+    healthy = Answers((200, {"count": "1"}))
+    monkeypatch.setattr(client, "_connected", lambda: (isolated, healthy))
+    with pytest.raises(OutcomeUnknown):
+        client.write("kv/txn")
+    assert client.write("kv/txn") == client.read("kv/range") == {"count": "1"}
+    assert (isolated.asked, healthy.asked, slept) == (1, 2, [])
+
+
+@pytest.mark.parametrize("failure", [ReadTimeoutError(None, "", "no answer"), NO_LEADER])  # type: ignore[arg-type]
+def test_a_member_that_does_not_answer_is_left(
+    monkeypatch: pytest.MonkeyPatch, slept: list[float], failure: Any
+) -> None:
+    client, silent = client_of(monkeypatch, failure)
+    healthy = Answers((200, {"count": "1"}))
+    monkeypatch.setattr(client, "_connected", lambda: (silent, healthy))
+    assert client.read("kv/range") == client.read("kv/range") == {"count": "1"}
+    assert (silent.asked, healthy.asked) == (1, 2)
+
+
+def test_a_member_that_refuses_a_request_stays_in_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    client, pool = client_of(monkeypatch, (400, {"code": 3, "error": "etcdserver: request is too large"}))
+    other = Answers((200, {}))
+    monkeypatch.setattr(client, "_connected", lambda: (pool, other))
+    for _ in range(2):
+        with pytest.raises(LimitExceeded):
+            client.write("kv/txn")
+    assert (pool.asked, other.asked) == (2, 0)
 
 
 def test_a_cluster_that_stays_busy(monkeypatch: pytest.MonkeyPatch, slept: list[float]) -> None:
