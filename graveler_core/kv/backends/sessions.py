@@ -26,6 +26,8 @@ class Room:
     """Number of additional sessions that are opened if all others are in use."""
     seconds: float = 30
     """Maximum time to wait for a free session, in seconds."""
+    recycled_after: int = -1
+    """Age in seconds from which on a session is replaced when it is taken. -1 means never."""
 
 
 ROOM: Final = Room()
@@ -67,6 +69,11 @@ class SessionPool(ABC):
         self._inherited.append(self._pool)
         self._pool = self._new_pool()
 
+    def replace(self) -> None:
+        """Open new sessions from now on, because the server has changed its role. Those in use end when returned."""
+        old, self._pool = self._pool, self._new_pool()
+        old.dispose()
+
     @abstractmethod
     def _connect(self) -> Any:
         """Open a session with the settings that the store requires."""
@@ -81,6 +88,7 @@ class SessionPool(ABC):
             pool_size=self._room.kept,
             max_overflow=self._room.more,
             timeout=self._room.seconds,
+            recycle=self._room.recycled_after,
             use_lifo=True,
             reset_on_return=None,
         )

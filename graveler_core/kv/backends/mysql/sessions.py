@@ -7,7 +7,8 @@ The settings do not depend on the defaults of the server:
 * The number of rows of an UPDATE includes rows that already had the value (`FOUND_ROWS`). Otherwise, a won
   compare-and-swap that writes the same value would look like a lost one.
 * On a Galera cluster, each statement waits for the writes of the other nodes (`wsrep_sync_wait`).
-* The server is not read-only, because a replica returns old data.
+* The server is not read-only, because a replica returns old data. Sessions are replaced after half a minute, and when
+  the server refuses a write, so that a server that has become a replica is not used for long.
 * The server ends a session that has sent nothing for some minutes. By default, it waits for hours. If a client loses
   its network in the middle of a transaction, its locks would stay for that time.
 """
@@ -24,7 +25,7 @@ from pymysql.constants import CLIENT
 from graveler_core.errors import Kind, Unavailable
 from graveler_core.kv.backends.keepalive import keep_alive
 from graveler_core.kv.backends.server_url import Options, file, invalid_url, parse_server_url, seconds, truth
-from graveler_core.kv.backends.sessions import ROOM, Room, SessionPool
+from graveler_core.kv.backends.sessions import Room, SessionPool
 
 _TIMEOUTS: Final = {"connect_timeout": 10, "read_timeout": 60, "write_timeout": 60}
 """Default time-outs in seconds."""
@@ -39,6 +40,10 @@ _LOCK_SECONDS: Final = 20
 """Maximum time to wait for a locked row."""
 _IDLE_SECONDS: Final = 120
 """Time after which the server ends a session that sends nothing. The pool opens another one."""
+_ROOM: Final = Room(recycled_after=30)
+"""Size of the pool. A server can become a replica while sessions are open, and only the opening of a session checks
+this. So sessions are replaced after half a minute.
+"""
 _SET_UP: Final = (
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
     "SET SESSION sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
@@ -111,7 +116,7 @@ def parse_url(url: str) -> MySQLTarget:
 class MySQLSessions(SessionPool):
     """Session pool of one store in MySQL or MariaDB."""
 
-    def __init__(self, target: MySQLTarget, room: Room = ROOM, idle: int = _IDLE_SECONDS) -> None:
+    def __init__(self, target: MySQLTarget, room: Room = _ROOM, idle: int = _IDLE_SECONDS) -> None:
         super().__init__(target.shown, room)
         self._target = target
         self._limits = (

@@ -21,7 +21,7 @@ from pymysql.cursors import Cursor, SSCursor
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import PoolProxiedConnection
 
-from graveler_core.errors import GravelerError, PredicateFailed, Unavailable
+from graveler_core.errors import GravelerError, Kind, PredicateFailed, Unavailable
 from graveler_core.kv.backends.mysql import schema
 from graveler_core.kv.backends.mysql import statements as sql
 from graveler_core.kv.backends.mysql.description import described
@@ -186,7 +186,7 @@ class MySQLStore(SqlStore):
             except pymysql.Error as error:
                 # The session ends, and the server rolls back.
                 session.invalidate()
-                raise mapped(error, self._shown, writing=False) from error
+                raise self._failed(error, writing=False) from error
             except PredicateFailed:
                 connection.rollback()
                 raise
@@ -212,7 +212,7 @@ class MySQLStore(SqlStore):
         except pymysql.Error as error:
             if is_lost(error):
                 session.invalidate()
-            raise mapped(error, self._shown, writing=writing) from error
+            raise self._failed(error, writing=writing) from error
         except GravelerError:
             raise
         except BaseException:
@@ -220,6 +220,13 @@ class MySQLStore(SqlStore):
             raise
         finally:
             session.close()
+
+    def _failed(self, error: pymysql.Error, *, writing: bool) -> GravelerError:
+        """Return the error of graveler. If the server has become a replica, its sessions are replaced."""
+        failure = mapped(error, self._shown, writing=writing)
+        if failure.kind is Kind.StoreReadOnly:
+            self._sessions.replace()
+        return failure
 
 
 def _driver(session: PoolProxiedConnection) -> pymysql.Connection[Any]:

@@ -1,22 +1,26 @@
 """Pooled connections to a Redis server, and the settings of the server that the guarantees of the store require.
 
 Nothing is repeated by the client: a conditional write that is sent twice would find its own result. A new
-connection to a replica is refused, because a replica returns old data.
+connection to a replica is refused, because a replica returns old data. Connections are opened again after half a
+minute, and when the server refuses a write, so that a server that has become a replica is not used for long.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from redis.backoff import NoBackoff
 from redis.connection import BlockingConnectionPool, SSLConnection, UnixDomainSocketConnection
 from redis.exceptions import RedisError, ResponseError
 from redis.retry import Retry
 
-from graveler_core.errors import GravelerError, Kind, Unavailable
+from graveler_core.errors import Kind, Unavailable
 from graveler_core.kv.backends.keepalive import TCP_OPTIONS
 from graveler_core.kv.backends.redis.errors import mapped
 from graveler_core.kv.backends.server_url import Options, file, invalid_url, parse_server_url, seconds, truth
@@ -25,6 +29,8 @@ _CONNECTIONS: Final = 30
 """Number of connections of a store."""
 _WAIT_SECONDS: Final = 30
 """Maximum time to wait for a free connection."""
+_ROLE_SECONDS: Final = 30
+"""Time after which a connection is opened again, which checks the role of the server."""
 _NAMESPACE: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _EXAMPLE: Final = "redis://user:password@host:port/0?namespace=name"
 
@@ -106,9 +112,12 @@ def parse_url(url: str) -> RedisTarget:
 class RedisConnections:
     """Connections of one store. redis-py opens new ones after a fork."""
 
-    def __init__(self, target: RedisTarget) -> None:
+    def __init__(self, target: RedisTarget, now: Callable[[], float] = time.monotonic) -> None:
         self._shown = target.shown
         self._closed = False
+        self._now = now
+        self._opened: WeakKeyDictionary[Any, float] = WeakKeyDictionary()
+        """Time at which each connection was opened. Connections that are not in it are opened again."""
         pool: Any = BlockingConnectionPool  # has no types
         self._pool = pool(
             max_connections=_CONNECTIONS,
@@ -132,7 +141,9 @@ class RedisConnections:
         try:
             connection.send_command(*command)
             return connection.read_response()
-        except ResponseError:
+        except ResponseError as error:
+            if mapped(error, self._shown, writing=writing).kind is Kind.StoreReadOnly:
+                self._opened.clear()
             raise
         except (RedisError, OSError) as error:
             connection.disconnect()
@@ -151,15 +162,24 @@ class RedisConnections:
     def _take(self) -> Any:
         if self._closed:
             raise Unavailable(f"the store {self._shown} was closed")
+        connection: Any = None
         try:
-            return self._pool.get_connection()
-        except GravelerError:
+            connection = self._pool.get_connection()
+            if self._now() - self._opened.get(connection, -math.inf) >= _ROLE_SECONDS:
+                connection.disconnect()
+                connection.connect()
+            return connection
+        except BaseException as error:
+            if connection is not None:
+                connection.disconnect()
+                self._pool.release(connection)
+            if isinstance(error, RedisError | OSError):
+                raise mapped(error, self._shown, writing=False) from error
             raise
-        except (RedisError, OSError) as error:
-            raise mapped(error, self._shown, writing=False) from error
 
     def _set_up(self, connection: Any) -> None:
         connection.on_connect()
+        self._opened[connection] = self._now()
         try:
             connection.send_command("ROLE")
             role = connection.read_response()[0]

@@ -5,19 +5,23 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 import traceback
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pymysql import OperationalError
+from sqlalchemy.pool import base as pool
 
 from graveler_core.errors import InvalidInput, Kind, PermissionDenied, SlowDown, Unavailable
-from graveler_core.kv import open_store
+from graveler_core.kv import bulk, open_store
 from graveler_core.kv.backends.mysql.sessions import MySQLSessions, parse_url
 from graveler_core.kv.backends.mysql.store import open_mysql
+from graveler_core.kv.store import EXISTS
 from graveler_core.testing.lossy_network import Cut, lossy_network
 from tests.servers.mariadb import execute, mariadb_server
 from tests.servers.process import ServerProcess
@@ -150,6 +154,35 @@ def test_a_replica_is_refused() -> None:
         with pytest.raises(Unavailable, match="read-only") as caught:
             open_mysql(f"mysql://root@127.0.0.1:{server.port}/kv")
     assert caught.value.kind is Kind.StoreReadOnly
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("noticed_by", ["write", "transaction", "age"])
+def test_a_server_that_becomes_a_replica_is_left(monkeypatch: pytest.MonkeyPatch, noticed_by: str) -> None:
+    """Its old data must not be read for long in sessions that were opened before."""
+    with mariadb_server() as server:
+        execute(server, "CREATE DATABASE kv", "GRANT ALL ON kv.* TO 'ada'@'127.0.0.1' IDENTIFIED BY 'p'")
+        with closing(open_mysql(f"mysql://ada:p@127.0.0.1:{server.port}/kv")) as store:
+            store.set(b"p", b"k", b"v")
+            execute(server, "SET GLOBAL read_only=1")
+            assert store.get(b"p", b"k") is not None
+            if noticed_by == "write":
+                with pytest.raises(Unavailable, match="read-only"):
+                    store.set(b"p", b"k", b"w")
+            elif noticed_by == "transaction":
+                with pytest.raises(Unavailable, match="read-only"):
+                    bulk.delete_together(store, [(b"p", b"k", EXISTS)], [])
+            else:
+                later = time.time() + 31
+                monkeypatch.setattr(pool, "time", SimpleNamespace(time=lambda: later))
+            for _ in range(2):
+                with pytest.raises(Unavailable, match="is read-only") as refused:
+                    store.get(b"p", b"k")
+                assert refused.value.kind is Kind.StoreReadOnly
+            execute(server, "SET GLOBAL read_only=0")
+            found = store.get(b"p", b"k")
+            assert found is not None
+            assert found.value == b"v"
 
 
 def test_access_is_by_password(mariadb: ServerProcess, mysql_url: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import traceback
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -168,6 +169,34 @@ def test_a_server_with_passwords_and_a_replica() -> None:
                     work()
                 assert refused.value.kind is Kind.StoreReadOnly
         store.close()
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("noticed_by", ["write", "age"])
+def test_a_server_that_becomes_a_replica_is_left(monkeypatch: pytest.MonkeyPatch, noticed_by: str) -> None:
+    """Its old data must not be read for long on connections that were opened before."""
+    with (
+        redis_server() as server,
+        closing(Redis(port=server.port)) as administrator,
+        closing(open_store(f"redis://127.0.0.1:{server.port}/0")) as store,
+    ):
+        assert isinstance(store, backend.RedisStore)
+        store.set(b"p", b"k", b"v")
+        administrator.execute_command("REPLICAOF", "127.0.0.1", "1")
+        assert store.get(b"p", b"k") is not None
+        if noticed_by == "write":
+            with pytest.raises(Unavailable, match="replica"):
+                store.set(b"p", b"k", b"w")
+        else:
+            monkeypatch.setattr(store._connections, "_now", lambda: time.monotonic() + 30)
+        for _ in range(2):
+            with pytest.raises(Unavailable, match="is a replica") as refused:
+                store.get(b"p", b"k")
+            assert refused.value.kind is Kind.StoreReadOnly
+        administrator.execute_command("REPLICAOF", "NO", "ONE")
+        found = store.get(b"p", b"k")
+        assert found is not None
+        assert found.value == b"v"
 
 
 def test_a_namespace_of_others(client: Any, redis_url: str) -> None:
