@@ -8,6 +8,12 @@
    too.
 4. Run the closing re-read: if any layer, the head, the token or a rule of the repository has changed, begin again.
 
+An attempt that begins again may find the entry of an earlier attempt, in the staging token or below it. Then it asks
+whether the condition held when the row was set (`engine.staging.condition`). If it did, the attempt goes on. If that
+is unknown, the call ends with an unknown outcome. A row that an earlier attempt has set may be visible, or part of a
+commit. Therefore each failure after a set is an unknown outcome, as for unconditional writes
+(`engine.staging.write`).
+
 `put_if_absent` also looks at the path before it uploads content, so it refuses an existing path without an upload. Two
 reads of the branch record, before and after that look, agree.
 
@@ -18,10 +24,10 @@ current, so A had set its row before T existed. B began its last attempt with T,
 was in a sealed token or in a commit by then. A removal, a reset, or an unconditional write in between may restore the
 expected entry. Unconditional writes compare nothing, so they may replace the entry of a conditional write at any time.
 
-An attempt that begins again may find its own entry, in the staging token or below it. Then it goes on: the entry has
-the address of content that only this call has stored, or is equal to the entry that another call stages. A row that an
-earlier attempt has set may be visible, or part of a commit, even if the condition fails later. Such a failure is an
-unknown outcome, as for unconditional writes (`engine.staging.write`).
+Other flows do not look for conditional writes. A transaction, merge, import or bulk write that looked at the path
+before the row was set, and swaps the branch record after the closing re-read, puts its entry below the row. The row
+is then
+ordered after it, as every write that is acknowledged after the check of such a flow.
 """
 
 from __future__ import annotations
@@ -36,6 +42,7 @@ from graveler_core.engine.protocol.registers import fresh, same_content, same_to
 from graveler_core.engine.protocol.restrictions import require_permitted
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.reading.view import lookup, view_of
+from graveler_core.engine.staging.condition import SetRow, held
 from graveler_core.engine.staging.content import Content
 from graveler_core.engine.staging.kept_content import require_kept
 from graveler_core.engine.staging.write import possible_outcome, uploaded
@@ -126,14 +133,16 @@ def _set(  # noqa: PLR0913, PLR0917 - the branch, the entry, and the condition
 ) -> Entry:
     """Set the row of a path if it has the expected entry. `prepared` returns the entry to stage, and its record."""
     wanted = None if expected is None else expected.identity
-    maybe_written = False
+    earlier: SetRow | None = None
 
     def attempt(registers: Registers) -> tuple[Registers, Entry] | None:
-        nonlocal maybe_written
+        nonlocal earlier
         require_permitted(registers, BranchAction.WRITE)
         staged, record = prepared(registers)
         require_kept(stores, registers.repository, [staged], swaps=False)
         row, found = _find(stores, registers, path)
+        if found == staged and earlier is not None and not held(stores, earlier, registers, staged, wanted):
+            raise PredicateFailed(f"path {path!r}: it has been changed, too, while its row was set", path=path)
         if row is not None and row.value == record:
             return registers, staged
         if found != staged and (None if found is None else found.identity) != wanted:
@@ -144,11 +153,11 @@ def _set(  # noqa: PLR0913, PLR0917 - the branch, the entry, and the condition
         except PredicateFailed:
             return None  # another write has changed the row
         except OutcomeUnknown:
-            maybe_written = True
+            earlier = SetRow(registers, path, row is not None)
             current = stores.kv.get(partition, key)
             if current is None or current.value != record:
                 raise
-        maybe_written = True
+        earlier = SetRow(registers, path, row is not None)
         return registers, staged
 
     fresh(stores, repo, branch)  # an old copy would let an attempt set a row that cannot take effect
@@ -158,7 +167,7 @@ def _set(  # noqa: PLR0913, PLR0917 - the branch, the entry, and the condition
     except OutcomeUnknown:
         raise
     except GravelerError as e:
-        if not maybe_written:
+        if earlier is None:
             raise
         raise OutcomeUnknown(possible_outcome(repo, branch, e), repository=repo, branch=branch) from e
     counting.count(stores, used, 1, 0)
