@@ -28,10 +28,12 @@ class GravelerFileSystem(Listings, Reads, Writes):
             current directory.
         storage: Options of the object stores, as `storage_options` of `graveler.connect`. They are part of a pickle of
             the file system: prefer the environment variables of the object store for secrets.
-        pinned: Resolve each branch once, to its head, and read that commit as long as this instance exists. A pinned
-            file system cannot be written.
+        pinned: Resolve each branch once, to its head, and read that commit as long as this instance exists. Each call
+            with this option creates an instance. Copies by pickle and JSON read the commits that their original has
+            resolved. A pinned file system cannot be written.
         verify: Compare content that is read as a whole (by `cat_file`, `get_file` and methods that use them) with its
             checksum. The length is always compared.
+        pins: Commits of a pinned file system by branch, for example `{"files/main": "…"}`. Pickle and JSON use it.
     """
 
     def open(

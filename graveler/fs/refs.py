@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from fsspec.config import apply_config
 from fsspec.spec import AbstractFileSystem
 
 from graveler.fs import paths
@@ -17,8 +18,20 @@ from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.facade.snapshot import Snapshot
 
+_Metaclass: Any = type(AbstractFileSystem)
 
-class RefFileSystem(AbstractFileSystem):
+
+class PinnedAnew(_Metaclass):
+    """Metaclass that creates each pinned file system anew. fsspec keeps other instances, and returns them again."""
+
+    def __call__(cls, *args: Any, **options: Any) -> Any:
+        """Return a file system with these arguments."""
+        if any(args[2:3]) or apply_config(cls, options).get("pinned"):
+            options["skip_instance_cache"] = True
+        return super().__call__(*args, **options)
+
+
+class RefFileSystem(AbstractFileSystem, metaclass=PinnedAnew):
     """Options of a file system, and the handles that its paths name."""
 
     protocol: ClassVar = (paths.PROTOCOL,)
@@ -32,11 +45,24 @@ class RefFileSystem(AbstractFileSystem):
         storage: Mapping[str, str] | None = None,
         pinned: bool = False,
         verify: bool = True,
+        pins: Mapping[str, str] | None = None,
         **options: Any,
     ) -> None:
-        super().__init__(store=store, storage=storage, pinned=pinned, verify=verify, **options)
+        super().__init__(store=store, storage=storage, pinned=pinned, verify=verify, pins=pins, **options)
         self._store, self._storage, self._pinned, self._verify = store, storage, pinned, verify
-        self._pins: dict[tuple[str, str], str] = {}
+        self._pins = dict(pins or {})
+
+    def __reduce__(self) -> Any:
+        """Return what pickle keeps. A copy of a pinned file system reads the same commits."""
+        create, (cls, args, options) = super().__reduce__()
+        return create, (cls, args, self._with_pins(options))
+
+    def to_dict(self, *, include_password: bool = True) -> dict[str, Any]:
+        """Return what JSON keeps. A copy of a pinned file system reads the same commits."""
+        return self._with_pins(super().to_dict(include_password=include_password))
+
+    def _with_pins(self, options: dict[str, Any]) -> dict[str, Any]:
+        return {**options, "pins": dict(self._pins)} if self._pinned else options
 
     @classmethod
     def _strip_protocol(cls, path: Any) -> Any:
@@ -61,7 +87,7 @@ class RefFileSystem(AbstractFileSystem):
         repository = self.repository(at)
         if not self._pinned:
             return repository.at(at.ref)
-        key = (at.repository, at.ref)
+        key = str(FsPath(at.repository, at.ref))
         if key not in self._pins:
             self._pins.setdefault(key, repository.at(at.ref).commit_id)
         return repository.at(self._pins[key])

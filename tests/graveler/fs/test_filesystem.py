@@ -520,3 +520,33 @@ def test_threads_of_a_pinned_file_system_read_one_commit(
 
     monkeypatch.setattr(Repository, "at", overtaken)
     assert pinned.snapshot(at).commit_id == before
+
+
+def test_copies_of_a_pinned_file_system_read_its_commit(local: Place, fs: GravelerFileSystem, repo: Repository) -> None:
+    path, pinned = f"{repo.id}/main/a", local.fs(pinned=True)
+    assert pinned.cat(path) == b"a"
+    fs.pipe(path, b"later")
+    repo.branch("main").commit("Later")
+    GravelerFileSystem.clear_instance_cache()  # a process that reads a copy has no instances
+    for copy in (pickle.loads(pickle.dumps(pinned)), GravelerFileSystem.from_json(pinned.to_json())):
+        assert copy.cat(path) == b"a"
+        assert pickle.loads(pickle.dumps(copy)).cat(path) == b"a"
+
+
+@pytest.mark.parametrize("way", ["option", "position", "configuration"])
+def test_each_pinned_file_system_begins_anew(
+    local: Place, fs: GravelerFileSystem, repo: Repository, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    def pinned() -> GravelerFileSystem:
+        if way == "position":
+            return GravelerFileSystem(local.store, local.storage, True)
+        with monkeypatch.context() as patch:
+            if way == "configuration":
+                patch.setitem(fsspec.config.conf, "graveler", {"pinned": True})
+            return local.fs(**({"pinned": True} if way == "option" else {}))
+
+    path, before = f"{repo.id}/main/a", pinned()
+    assert before.cat(path) == b"a"
+    fs.pipe(path, b"later")
+    repo.branch("main").commit("Later")
+    assert (before.cat(path), pinned().cat(path)) == (b"a", b"later")
