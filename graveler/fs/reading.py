@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
 from fsspec.callbacks import DEFAULT_CALLBACK
+from fsspec.core import has_magic
 from fsspec.utils import isfilelike
 
 from graveler.fs.failures import as_os_errors
 from graveler.fs.infos import file_info
-from graveler.fs.paths import parse
+from graveler.fs.paths import parse, stripped
 from graveler.fs.refs import RefFileSystem
-from graveler_core.local.file_output import complete_file
+from graveler_core.local.file_output import complete_file, local_path
 
 CONCURRENT: Final = 16
 """Number of ranges that `cat_ranges` reads at once."""
@@ -33,6 +35,48 @@ class Reads(RefFileSystem):
             content = snapshot.open(at.path)
             first, last, _ = slice(start, end).indices(content.size)
             return content.read_range(first, max(0, last - first))
+
+    def get(
+        self,
+        rpath: Any,
+        lpath: Any,
+        recursive: bool = False,
+        callback: Any = DEFAULT_CALLBACK,
+        maxdepth: int | None = None,
+        **options: Any,
+    ) -> None:
+        """Download files, or directories with everything below, to local paths.
+
+        All names are checked before the first download, unless `rpath` and `lpath` are both lists.
+
+        Raises:
+            FileNotFoundError: There is neither a file nor a directory at a path.
+            ValueError: A path below a directory or pattern cannot be a local file: a name is empty, "." or "..".
+        """
+        super().get(rpath, lpath, recursive, callback, maxdepth, **options, local=True)
+
+    def expand_path(
+        self, path: Any, recursive: bool = False, maxdepth: int | None = None, *, local: bool = False, **options: Any
+    ) -> list[str]:
+        """Return the paths that patterns and directories stand for.
+
+        Args:
+            path: A path or pattern, or several.
+            recursive: Include everything below a directory.
+            maxdepth: Maximum depth below a directory.
+            local: Refuse paths that cannot be downloaded to a local directory.
+            options: Options of fsspec.
+
+        Raises:
+            FileNotFoundError: There is neither a file nor a directory at a path.
+            ValueError: A path cannot be a local file.
+        """
+        found: list[str] = super().expand_path(path, recursive, maxdepth, **options)
+        if local:
+            with as_os_errors():
+                for each in found:
+                    local_path(_local_name(path, each))
+        return found
 
     def get_file(
         self, rpath: str, lpath: Any = None, callback: Any = DEFAULT_CALLBACK, outfile: Any = None, **options: Any
@@ -92,3 +136,19 @@ class Reads(RefFileSystem):
 
         with ThreadPoolExecutor(CONCURRENT) as pool:
             return [*pool.map(read, paths, *every)]
+
+
+def _local_name(source: Any, path: str) -> str:
+    """Return the names of a path that fsspec may append to the local directory.
+
+    Args:
+        source: The path or pattern that stands for the path, or several, whose directories fsspec leaves out.
+        path: The path.
+    """
+    last = path.rpartition("/")[2]
+    if not isinstance(source, str | PathLike):
+        return last
+    directory = stripped(source)
+    while has_magic(directory):
+        directory = directory.rpartition("/")[0]
+    return last if path == directory else path.removeprefix(f"{directory}/")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +15,7 @@ from graveler_core.cli.terminal import bytes_for_people
 from graveler_core.cli.uri import object_uri, prefix_uri
 from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.local.concurrent import concurrently
-from graveler_core.local.file_output import complete_file
+from graveler_core.local.file_output import complete_file, local_path
 from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
@@ -104,21 +103,6 @@ def _below(destination: Path, name: str, entry: Entry) -> FileDownload:
 
 def _planned(entry: Entry, destination: Path) -> FileDownload:
     return FileDownload(entry.path, destination, entry.size if entry.data is None else len(entry.data))
-
-
-def local_path(path: str) -> Path:
-    """Return the relative local path of a path.
-
-    Raises:
-        InvalidInput: The path would lead out of the directory, or has no name as a file.
-    """
-    names = path.split("/")
-    if "\0" in path or any(name in ("", ".", "..") for name in names) or (os.sep != "/" and os.sep in path):
-        raise InvalidInput(
-            f"path {path!r}: cannot be a local file, because a name is empty, '.' or '..', or contains NUL",
-            kind=Kind.InvalidPath,
-        )
-    return Path(*names)
 
 
 def _make(directory: FileDownload) -> None:

@@ -1,4 +1,4 @@
-"""Local files that receive a download: each appears complete, or stays as it was."""
+"""Local files that receive a download: their paths, and how each appears complete or stays as it was."""
 
 from __future__ import annotations
 
@@ -9,6 +9,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
+
+from graveler_core.errors import InvalidInput, Kind
+
+
+def local_path(path: str) -> Path:
+    """Return the relative local path of a path.
+
+    Raises:
+        InvalidInput: The path would lead out of the directory, or has no name as a file.
+    """
+    names = path.split("/")
+    if "\0" in path or any(name in ("", ".", "..") for name in names) or (os.sep != "/" and os.sep in path):
+        raise InvalidInput(
+            f"path {path!r}: cannot be a local file, because a name is empty, '.' or '..', or contains NUL",
+            kind=Kind.InvalidPath,
+        )
+    return Path(*names)
 
 
 @contextmanager

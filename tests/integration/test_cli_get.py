@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import graveler
-from graveler_core.cli.get import local_path
 from graveler_core.errors import InvalidInput
 from graveler_core.local.concurrent import AT_ONCE, concurrently
+from graveler_core.local.file_output import local_path
 from graveler_core.model.entry import Entry
 from tests.integration.command_line import Cli, refused
 from tests.old_paths import any_path

@@ -471,16 +471,21 @@ def test_one_of_many_exclusive_writers_wins(fs: GravelerFileSystem, repo: Reposi
     assert fs.cat_file(f"{repo.id}/main/new") == b"%d" % max(won)
 
 
-def test_a_download_stays_in_its_directory(fs: GravelerFileSystem, repo: Repository, tmp_path: Path) -> None:
+@pytest.mark.parametrize("path", ["odd/../../escaped", "odd/u/../inside", "odd/./here"])
+@pytest.mark.parametrize("source", ["odd/", "od*"])
+def test_a_download_stays_in_its_directory(
+    fs: GravelerFileSystem, repo: Repository, tmp_path: Path, path: str, source: str
+) -> None:
     main = repo.branch("main")
     entry = main.get("a")
     with any_path():
-        for path in ("odd/a", "odd/../../escaped"):
-            main.stage(path, entry)
-    (tmp_path / "local").mkdir()
-    with pytest.raises(ValueError, match="outside"):
-        fs.get(f"{repo.id}/main/odd/", str(tmp_path / "local" / "down"), recursive=True)
-    assert list(tmp_path.rglob("escaped")) == []
+        for each in ("odd/a", path):
+            main.stage(each, entry)
+    with pytest.raises(ValueError, match="cannot be a local file"):
+        fs.get(f"{repo.id}/main/{source}", str(tmp_path / "local" / "down"), recursive=True)
+    assert list(tmp_path.rglob("*")) == []
+    fs.get(f"{repo.id}/main/{path}", str(tmp_path / "alone"))
+    assert (tmp_path / "alone").read_bytes() == b"a"
 
 
 def test_a_relative_url_names_a_store_of_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
