@@ -52,13 +52,21 @@ class WriteFile(io.BufferedIOBase):
             operating system.
         before: Content to begin with, for appending.
         codec: Name of fsspec's compression, such as "gzip". `None` means no compression.
+        autocommit: Upload when the file is closed. If `False`, `commit` uploads a closed file.
     """
 
     def __init__(
-        self, path: str, upload: Callable[[BinaryIO], object], before: bytes = b"", codec: str | None = None
+        self,
+        path: str,
+        upload: Callable[[BinaryIO], object],
+        before: bytes = b"",
+        codec: str | None = None,
+        *,
+        autocommit: bool = True,
     ) -> None:
         self.path = path
         self.mode = "wb"
+        self._autocommit = autocommit
         self._upload = upload
         self._forgotten = False
         self._spool = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - closed by `close`
@@ -94,7 +102,7 @@ class WriteFile(io.BufferedIOBase):
         return view.nbytes
 
     def close(self) -> None:
-        """Upload and stage the content. Do nothing if the file is closed."""
+        """Upload and stage the content, unless this is left to `commit`. Do nothing if the file is closed."""
         if self.closed:
             return
         if self._forgotten or _ends_in_error(inspect.currentframe()):
@@ -103,18 +111,37 @@ class WriteFile(io.BufferedIOBase):
         try:
             if self._sink is not self._spool:
                 self._sink.close()
-            self._spool.seek(0)
-            self._upload(self._spool)  # type: ignore[arg-type]
+            if self._autocommit:
+                self._stage()
+        except BaseException:
+            self._spool.close()
+            raise
         finally:
-            self._abandon()
+            super().close()
 
     def discard(self) -> None:
-        """Close the file without uploading anything."""
-        if not self.closed:
-            self._abandon()
+        """Close the file and drop its content, unless it was staged."""
+        self._spool.close()
+        super().close()
 
     def commit(self) -> None:
-        """Do nothing: fsspec calls this at the end of a transaction, which has the content of closed files already."""
+        """Upload and stage the content of a closed file. Do nothing if it was staged or discarded.
+
+        fsspec calls this at the end of a transaction, which has the content of closed files already.
+
+        Raises:
+            ValueError: The file was opened with `autocommit=False`, and is open.
+        """
+        if self._autocommit or self._spool.closed:
+            return
+        if not self.closed:
+            raise ValueError(f"file {self.path!r} is still open: close it before the commit")
+        self._stage()
+
+    def _stage(self) -> None:
+        self._spool.seek(0)
+        self._upload(self._spool)  # type: ignore[arg-type]
+        self._spool.close()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -142,10 +169,6 @@ class WriteFile(io.BufferedIOBase):
     def _warn(self) -> None:
         text = f"graveler://{self.path}: was not closed, so that nothing was written; use a with statement"
         warnings.warn(text, RuntimeWarning, stacklevel=3)
-
-    def _abandon(self) -> None:
-        self._spool.close()
-        super().close()
 
 
 class TextFile(io.TextIOWrapper):

@@ -53,7 +53,9 @@ class GravelerFileSystem(Listings, Reads, Writes):
             block_size: Number of bytes that a file for reading reads at once.
             cache_options: Options of the cache of a file for reading.
             compression: Name of a compression of fsspec, or "infer" from the path.
-            options: `encoding`, `errors` and `newline` of text; `content_type` of a file for writing.
+            options: `encoding`, `errors` and `newline` of text; `content_type` of a file for writing. With
+                `autocommit=False`, a closed file is staged by its method `commit`, and dropped by `discard`. In a
+                transaction, this option has no effect.
 
         Raises:
             FileNotFoundError: There is no file at the path to read, or no repository or branch to write to.
@@ -63,7 +65,9 @@ class GravelerFileSystem(Listings, Reads, Writes):
             return super().open(path, mode, block_size, cache_options, compression, **options)
         codec = get_compression(path, compression)
         text = {name: options.pop(name) for name in ("encoding", "errors", "newline") if name in options}
-        file = super().open(path, mode.replace("t", "").replace("b", "") + "b", codec=codec, **options)
+        deferred = not options.pop("autocommit", True) and not self._intrans
+        plain = mode.replace("t", "").replace("b", "") + "b"
+        file = super().open(path, plain, codec=codec, deferred=deferred, **options)
         return file if "b" in mode else TextFile(file, **text)
 
     def _open(
@@ -93,4 +97,5 @@ class GravelerFileSystem(Listings, Reads, Writes):
                 raise ValueError(f"graveler://{at}: this transaction has written it, and reads only what was before")
             before = self.cat_file(path) if mode == "ab" and self.exists(path) else b""
             upload = self.new_file(path, options.get("content_type"), create=mode == "xb")
-            return WriteFile(str(at), upload, before, options.get("codec"))
+            deferred = options.get("deferred", False)
+            return WriteFile(str(at), upload, before, options.get("codec"), autocommit=not deferred)

@@ -50,7 +50,7 @@ class Writes(RefFileSystem):
         self,
         path1: str,
         path2: str,
-        copied: list[tuple[FsPath, FsPath]] | None = None,
+        copied: list[tuple[FsPath, FsPath, Entry]] | None = None,
         *,
         markers: bool = False,
         **options: Any,
@@ -60,7 +60,7 @@ class Writes(RefFileSystem):
         Args:
             path1: The file. A directory is skipped, because directories exist only through their files.
             path2: Path of the copy.
-            copied: List to which source and target are added.
+            copied: List to which source, target and the entry of the source are added.
             markers: Copy the entry that marks a directory.
         """
         source, target = parse(path1), parse(path2)
@@ -77,13 +77,14 @@ class Writes(RefFileSystem):
                 with io.BytesIO(self.snapshot(source).read(source.path)) if marker else self.open(path1, "rb") as file:
                     self.new_file(target, entry.content_type, metadata=entry.metadata)(file)
         if copied is not None:
-            copied.append((source, target))
+            copied.append((source, target, entry))
 
     def mv(self, path1: Any, path2: Any, recursive: bool = False, maxdepth: int | None = None, **options: Any) -> None:
         """Move files. With `recursive`, also move directories with all files below them, and the entries that mark
         directories.
 
-        Exactly the files that were copied are removed. A file that is moved to its own path stays.
+        Exactly the files that were copied are removed. A file that is moved to its own path stays, and so does a file
+        that another writer replaces after it was copied. Each file is compared immediately before its removal.
 
         Raises:
             FileNotFoundError: There is neither a file nor a directory at a path.
@@ -94,15 +95,15 @@ class Writes(RefFileSystem):
         for each in [path1] if isinstance(path1, str) else path1:
             with as_os_errors():
                 self.branch(self.branch_path(parse(each)))
-        copied: list[tuple[FsPath, FsPath]] = []
+        copied: list[tuple[FsPath, FsPath, Entry]] = []
         options = {**options, "copied": copied, "markers": recursive}
         self.copy(path1, path2, recursive=recursive, maxdepth=maxdepth, on_error="raise", **options)
         if not copied:
             raise IsADirectoryError(f"{path1}: has no files, only directories: move them with recursive=True")
-        new = {target for _, target in copied}
-        for source, _ in copied:
+        new = {target for _, target, _ in copied}
+        for source, _, entry in copied:
             if source not in new:
-                self._remove(source)
+                self._remove(source, entry)
 
     def _rm(self, path: str) -> None:
         self._remove(parse(path))
@@ -216,16 +217,18 @@ class Writes(RefFileSystem):
         else:
             branch.stage(at.path, entry)
 
-    def _remove(self, at: FsPath) -> None:
-        self._require_file(at)
-        with as_os_errors():
-            self._remove_together([at])
+    def _remove(self, at: FsPath, expected: Entry | None = None) -> None:
+        """Remove a file, unless it has another entry than the expected one."""
+        found = self._require_file(at)
+        if expected is None or found.identity == expected.identity:
+            with as_os_errors():
+                self._remove_together([at])
 
-    def _require_file(self, at: FsPath) -> None:
-        """Raise the error of a path at which no file can be removed."""
+    def _require_file(self, at: FsPath) -> Entry:
+        """Return the entry of a file, or raise the error of a path at which no file can be removed."""
         with as_os_errors():
             self.branch(self.file_path(at))
-            self._entry(at)
+            return self._entry(at)
 
     def _remove_together(self, files: list[FsPath]) -> None:
         """Remove files of one branch."""

@@ -19,6 +19,7 @@ import pytest
 from graveler.fs import GravelerFileSystem
 from graveler.fs.paths import FsPath
 from graveler_core.errors import Unavailable
+from graveler_core.facade.branch import Branch
 from graveler_core.facade.repository import Repository
 from graveler_core.facade.snapshot import Snapshot
 
@@ -143,6 +144,46 @@ def test_the_caches_of_fsspec_that_upload_half_a_file_are_those_that_the_guide_n
     assert fs.exists(path) is staged
 
 
+@pytest.mark.parametrize("codec", [None, "gzip"])
+def test_a_file_without_autocommit_waits_for_its_commit(
+    fs: GravelerFileSystem, repo: Repository, codec: str | None
+) -> None:
+    at = f"{repo.id}/main"
+    files = [fs.open(f"{at}/{name}", "wb", compression=codec, autocommit=False) for name in ("kept", "dropped")]
+    kept, dropped = files
+    with pytest.raises(ValueError, match="is still open: close it before the commit"):
+        kept.commit()
+    for file in files:
+        file.write(b"content")
+        file.close()
+    dropped.discard()
+    dropped.commit()
+    with fs.transaction:  # has files of its own
+        pass
+    assert list(repo.branch("main").uncommitted()) == []
+    kept.commit()
+    fs.rm(f"{at}/kept")
+    kept.commit()
+    assert list(repo.branch("main").uncommitted()) == []
+
+
+def test_a_file_whose_commit_fails_can_be_committed_again(
+    fs: GravelerFileSystem, repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with fs.open(f"{repo.id}/main/x", "wb", autocommit=False) as file:
+        file.write(b"content")
+
+    def unavailable(*_: object, **__: object) -> None:
+        raise Unavailable("the store is away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Branch, "put", unavailable)
+        with pytest.raises(Unavailable):
+            file.commit()
+    file.commit()
+    assert fs.cat(f"{repo.id}/main/x") == b"content"
+
+
 def test_content_of_a_wrong_type_is_refused(fs: GravelerFileSystem, repo: Repository) -> None:
     for value in (None, "text", 5):
         with pytest.raises(TypeError, match="bytes-like"):
@@ -191,6 +232,25 @@ def test_a_move_keeps_what_others_add(
     monkeypatch.setattr(GravelerFileSystem, "copy", copy_amid_others)
     fs.mv(f"{repo.id}/main/t", f"{repo.id}/main/moved", recursive=True)
     assert [item.path for item in main.list()] == ["a", "moved/1", "moved/2", "moved/u/3", "t/new"]
+
+
+@pytest.mark.parametrize("source", ["a", "t"])
+def test_a_move_keeps_what_others_replace(
+    fs: GravelerFileSystem, repo: Repository, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    main = repo.branch("main")
+    replaced = "a" if source == "a" else "t/2"
+    copy = GravelerFileSystem.copy
+
+    def copy_amid_others(*arguments: object, **options: object) -> None:
+        copy(*arguments, **options)
+        main.put(replaced, b"of another")
+
+    monkeypatch.setattr(GravelerFileSystem, "copy", copy_amid_others)
+    fs.mv(f"{repo.id}/main/{source}", f"{repo.id}/main/moved", recursive=True)
+    moved = {"a": ["a", "moved", "t/1", "t/2", "t/u/3"], "t": ["a", "moved/1", "moved/2", "moved/u/3", "t/2"]}
+    assert [item.path for item in main.list()] == moved[source]
+    assert main.read(replaced) == b"of another"
 
 
 def test_transactions_overwrite_copy_and_move_what_transactions_have_committed(
