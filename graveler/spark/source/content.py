@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+import pyarrow as pa
 from pyspark.sql import functions as F
 
 from graveler.spark.environment_errors import explained, require_session
@@ -93,16 +94,17 @@ def graveler_read(  # noqa: PLR0913 - one call, all but four of it optional
         files = [file for each in paths for file in _files(at, namespace, each)]
     if not files:
         raise NotFound(f"no files under {', '.join(map(repr, paths))} at {ref!r}", kind=Kind.PathNotFound, paths=paths)
+    uris = {_bare(file.uri): file.uri for file in files}  # several entries may name one object
     with explained():
         reader = spark.read.format(format).options(**options)
         reader = reader if schema is None else reader.schema(schema)
         try:
-            loaded = reader.load([_GLOB.sub(r"\\\1", file.uri) for file in files])
+            loaded = reader.load([_GLOB.sub(r"\\\1", uri) for uri in uris.values()])
         except Exception as error:
             if _MISSING in str(error):
                 _explain_missing(source, ref, files, str(error))
             raise
-        return _with_partitions(spark, loaded, files)
+        return _one_per_entry(spark, loaded, files, repeated=len(uris) < len(files))
 
 
 def _explain_missing(
@@ -168,13 +170,24 @@ def _uri(namespace: str, path: str, address: str | None, kind: int) -> str:
     return hadoop_uri(address) if kind == AddressType.FULL else hadoop_uri(namespace, address)
 
 
-def _with_partitions(spark: SparkSession, frame: DataFrame, files: Sequence[RequestedFile]) -> DataFrame:
+def _one_per_entry(
+    spark: SparkSession, frame: DataFrame, files: Sequence[RequestedFile], *, repeated: bool
+) -> DataFrame:
+    """Return the rows of each file with its partition columns.
+
+    Args:
+        spark: The session.
+        frame: Rows of the objects. Spark has read each object once.
+        files: The files.
+        repeated: Several files have the same object, so that its rows occur several times.
+    """
     inferred = spark.conf.get("spark.sql.sources.partitionColumnTypeInference.enabled", "true") == "true"
     values = partition_table([file.path for file in files], inferred=inferred)
-    if not values.num_columns:
+    if not values.num_columns and not repeated:
         return frame
-    files_of = values.append_column(_FILE, [[_bare(file.uri) for file in files]])
-    named = frame.drop(*values.column_names).withColumn(_FILE, _row_file())
+    columns = {name: values[name] for name in values.column_names}
+    files_of = pa.table({**columns, _FILE: [_bare(file.uri) for file in files]})
+    named = frame.drop(*columns).withColumn(_FILE, _row_file())
     joined = named.join(F.broadcast(spark.createDataFrame(files_of)), _FILE, "left")
     return joined.drop(_FILE)
 

@@ -92,6 +92,19 @@ def test_objects_elsewhere_and_strange_names(spark: SparkSession, place: Lake, m
     assert frame.orderBy("n").collect() == [Row(n=7, k=1), Row(n=8, k=2)]
 
 
+def test_copies_of_a_file_have_rows_of_their_own(spark: SparkSession, place: Lake, main: Branch) -> None:
+    main.put("t/k=1/a", parquet(n=[1, 2]))
+    main.stage("t/k=2/a", main.get("t/k=1/a"))
+    main.put("t/k=2/b", parquet(n=[3]))
+    rows = graveler_read(spark, place.repo, "main", "t").orderBy("n", "k").collect()
+    assert rows == [Row(n=1, k=1), Row(n=1, k=2), Row(n=2, k=1), Row(n=2, k=2), Row(n=3, k=2)]
+    for path in ("a", "b"):
+        main.stage(f"flat/{path}", main.get("t/k=1/a"))
+    main.stage("flat/c", main.get("t/k=2/b"))
+    rows = graveler_read(spark, place.repo, "main", "flat").orderBy("n").collect()
+    assert rows == [Row(n=1), Row(n=1), Row(n=2), Row(n=2), Row(n=3)]
+
+
 def test_what_is_refused(spark: SparkSession, place: Lake, main: Branch, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(NotFound, match=r"no files under 'a', 'b/' at 'main'") as e:
         graveler_read(spark, place.repo, "main", ["a", "b/"])
