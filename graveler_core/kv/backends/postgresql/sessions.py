@@ -77,7 +77,8 @@ def parse_url(url: str) -> ConnectionTarget:
         "keepalives_interval": keepalive.INTERVAL_SECONDS,
         "keepalives_count": keepalive.QUESTIONS,
     }
-    if "," in str(given.get("host", "")):  # after a failover, the first host may be a standby
+    hosts = f"{given.get('host', '')}{given.get('hostaddr', '')}"
+    if "," in hosts:  # after a failover, the first host may be a standby
         defaults["target_session_attrs"] = "read-write"
     given_seconds = timeouts[-1].removeprefix(_READ_TIMEOUT) if timeouts else None
     return ConnectionTarget(make_conninfo(**{**defaults, **given}), shown, seconds(url, given_seconds, _READ_SECONDS))
