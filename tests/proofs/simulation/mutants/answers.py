@@ -26,7 +26,7 @@ HEAD_MOVERS = (commit, head)
 FORGOTTEN = (head.TriedCommits, "reported", lambda _: nullcontext())
 
 
-@mutant(seed=122, breaks="5")
+@mutant(seed=4, breaks="5")
 def lost_answer_of_an_advance_is_a_failure() -> Iterator[None]:
     """A commit without a response counts as failed, and is made again."""
     nothing = lambda *_: None  # noqa: E731
@@ -129,7 +129,7 @@ def lost_answer_of_a_deletion_is_a_success() -> Iterator[None]:
         yield
 
 
-@mutant(seed=36, breaks="5")
+@mutant(seed=1017, breaks="5")
 def layer_that_another_took_is_taken_for_corrupt() -> Iterator[None]:
     """A flow that finds the files of a layer deleted reports damage, without reading the branch again."""
 

@@ -25,7 +25,7 @@ def writers_do_not_ask_for_erasures() -> Iterator[None]:
         yield
 
 
-@mutant(seed=571, breaks=ERASED, theme=collecting.ERASURES)
+@mutant(seed=26, breaks=ERASED, theme=collecting.ERASURES)
 def erasures_are_not_counted() -> Iterator[None]:
     """An erasure does not change the repository record, so writes in progress do not learn of it."""
     uncounted = SimpleNamespace(**vars(standing.repositories) | {"count_erasure": lambda kv, ids, repo: repo})
@@ -54,7 +54,7 @@ def erasures_do_not_read_other_repositories() -> Iterator[None]:
         yield
 
 
-@mutant(seed=82, breaks=ERASED, theme=collecting.ERASURES)
+@mutant(seed=61, breaks=ERASED, theme=collecting.ERASURES)
 def withdrawn_erasures_delete() -> Iterator[None]:
     """An erasure that is withdrawn deletes what it has marked before."""
     real = StandingErasure._end
@@ -70,7 +70,7 @@ def withdrawn_erasures_delete() -> Iterator[None]:
         yield
 
 
-@mutant(seed=17, breaks=ERASED, theme=collecting.ERASED_PUTS)
+@mutant(seed=27, breaks=ERASED, theme=collecting.ERASED_PUTS)
 def repeated_puts_do_not_check_their_address() -> Iterator[None]:
     """A put that is evaluated again does not check whether its content was erased meanwhile."""
     real = write.require_kept
@@ -83,7 +83,7 @@ def repeated_puts_do_not_check_their_address() -> Iterator[None]:
         yield
 
 
-@mutant(seed=70, breaks=GARBAGE, theme=collecting.ERASURES)
+@mutant(seed=34, breaks=GARBAGE, theme=collecting.ERASURES)
 def marks_of_a_dead_process_do_not_count() -> Iterator[None]:
     """An erasure does not add its round to the marks that a dead process has left."""
     real = ErasedContents.mark

@@ -185,7 +185,7 @@ def bulk_write_replaces_a_token_that_looked_empty() -> Iterator[None]:
         yield
 
 
-@mutant(seed=117, breaks="1", theme="merges")
+@mutant(seed=199, breaks="1", theme="merges")
 def merge_drops_what_is_staged_meanwhile() -> Iterator[None]:
     """The swap of a merge removes all layers, also those that were added after its check for staged changes."""
     real = head.advance

@@ -26,7 +26,7 @@ def writers_forget_a_lost_answer() -> Iterator[None]:
         yield
 
 
-@mutant(seed=2, breaks="5", theme="leftovers")
+@mutant(seed=3, breaks="5", theme="leftovers")
 def writers_call_undone_what_a_deleted_repository_holds() -> Iterator[None]:
     """A write whose closing re-read finds the repository deleted reports that nothing happened."""
     gone = (Kind.RepositoryNotFound, Kind.RepositoryDeleting)
@@ -41,7 +41,7 @@ def writers_call_undone_what_a_deleted_branch_showed() -> Iterator[None]:
         yield
 
 
-@mutant(seed=36, breaks="4")
+@mutant(seed=374, breaks="4")
 def transact_looks_at_its_paths_only_once() -> Iterator[None]:
     """A transaction that lost a swap compares its expectations with the content at its first attempt."""
     real_call, real_existing = transact._call, transact._existing
