@@ -99,6 +99,6 @@ def test_an_answer_cannot_break_the_table(repo: Repository) -> None:
     with receiver(answering(400, b"a | b\n**bold** [link](http://x) <script>")) as received:
         repo.set_hook("tell", f"http://127.0.0.1:{received.port}/", ["post-create-tag"])
         repo.create_tag("v1", "main")
-        repo._stores.background.close()
+        repo._stores.hook_calls.close()
     (_, _, row) = hook_runs_table(list(repo.hook_runs())).splitlines()
     assert row.endswith(r"| failed | a \| b \*\*bold\*\* \[link\](http://x) \<script\> |")

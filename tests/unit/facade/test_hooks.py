@@ -119,7 +119,7 @@ def test_a_function_may_make_changes_that_call_no_functions(tmp_path: Path) -> N
     with connected(tmp_path, Hook("tag", tag, ("post-commit", "post-create-tag"))) as repo:
         repo.branch("main").put("a", b"1")
         made = repo.branch("main").commit("m")
-        repo._stores.background.close()
+        repo._stores.hook_calls.close()
         assert [each.id for each in repo.tags()] == [f"t-{made.id[:8]}"]
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.facade.repository import Repository
 from graveler_core.model.entities import Commit
+from graveler_core.model.ids import BranchId, TagId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.refs.expression import Expression, parse
@@ -88,14 +89,17 @@ def test_a_complete_commit_id_means_the_commit(world: World, repo: Repository) -
         with pytest.raises(InvalidInput, match="must not have the form of a commit id") as caught:
             create(first, "main")
         assert caught.value.kind is Kind.InvalidName
-    for where, like in ((keys.branch, "main"), (keys.tag, "v1")):
-        stored = access.read(world.kv, where(repo._record, like))
-        assert stored is not None
-        access.write(world.kv, where(repo._record, first), stored.value.model_copy(update={"commit_id": head}))
+    where = keys.branch(repo._record, BranchId(first)), keys.tag(repo._record, TagId(first))
+    branch = access.read(world.kv, keys.branch(repo._record, BranchId("main")))
+    tag = access.read(world.kv, keys.tag(repo._record, TagId("v1")))
+    assert branch is not None
+    assert tag is not None
+    access.write(world.kv, where[0], branch.value)
+    access.write(world.kv, where[1], tag.value.model_copy(update={"commit_id": head}))
     assert repo.commit(first).id == first
     assert repo.commit(f"{first}~0").id == first
-    repo.delete_branch(first)
-    repo.delete_tag(first)
+    for each in where:
+        world.kv.delete(each.partition, each.key)
 
 
 def test_an_ambiguous_beginning(world: World, repo: Repository) -> None:
