@@ -12,8 +12,9 @@ from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.history import CommitRecord
 from graveler_core.local.comparing import Remote, remote_of
-from graveler_core.local.concurrent import Line, concurrently
+from graveler_core.local.concurrent import concurrently
 from graveler_core.local.index import FileState, LocalWork
+from graveler_core.local.line import Line
 from graveler_core.local.placing import changed
 from graveler_core.local.pulling import conflicting
 from graveler_core.local.scanning import LocalChange, Skipped, Stamp, checksum_of, stamp_of

@@ -5,7 +5,8 @@ from __future__ import annotations
 from threading import Event, Thread
 
 from graveler_core.blobs.port import UPLOADED_BYTES
-from graveler_core.local.concurrent import Line, concurrently
+from graveler_core.local.concurrent import concurrently
+from graveler_core.local.line import Line
 
 
 def test_files_share_the_line() -> None:
