@@ -16,7 +16,7 @@ from graveler.server.s3.upload_body import MAX_UPLOAD_BYTES, UploadBody
 from graveler.server.s3.xml import parse
 from graveler_core.model.entry import AddressType, Entry
 from tests.graveler.server.conftest import Place
-from tests.graveler.server.plain_http import Http
+from tests.graveler.server.plain_http import Http, header_of, user_who_may
 from tests.graveler.server.running import running_server
 from tests.graveler.server.s3.clients import BotoClients, boto_clients
 
@@ -95,11 +95,13 @@ def test_only_copies_of_content_count_among_the_copies(limited: Place, monkeypat
     main.stage(
         "imported", Entry(address=f"{limited.server.root}/x", address_type=AddressType.FULL, size=1, checksum="x")
     )
+    actions = ("fs:ReadRepository", "fs:ReadBranch", "fs:ReadCommit", "fs:ReadObject", "fs:WriteObject")
+    headers = {"Content-Type": "application/json", **header_of(user_who_may(limited, *actions))}
     monkeypatch.setattr(LIMITS.copy_threads, "_most", 0)
     for path, status in (("own", 201), ("imported", 503)):
         body = json.dumps({"src_path": path}).encode()
         address = f"/repositories/{name}/branches/main/objects/copy?dest_path=copy"
-        assert http.send("POST", address, body, {"Content-Type": "application/json"})[0] == status
+        assert http.send("POST", address, body, headers)[0] == status
 
 
 def test_a_body_that_is_too_large_is_refused_before_it_is_sent() -> None:
