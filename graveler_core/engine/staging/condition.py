@@ -8,11 +8,10 @@ import moves the head, and a bulk write puts its layer below a token without rec
 * If the row has replaced another row of its token, the condition held. What is below the token is hidden by either row.
 * If the branch lists the token, the entry below the token decides. It must be the expected entry. It may also be the
   written entry, because equal writes do not exclude each other.
-* If the token has left the branch record, only the heads since the attempt are known. Each one must show the entry of
-  the head that the attempt has read, then the expected entry, because a commit may contain layers below the token,
-  or the
-  entry of the row. A bulk write whose layer was put below the token and is part of the same commit is
-  not detected.
+* If the token has left the branch record, only the heads since the attempt are known. The first ones may show the same
+  entry as the head that the attempt has read. Each later one must show the expected entry, because a commit may contain
+  layers below the token, or the entry of the row. A bulk write whose layer was put below the token and is part of the
+  same commit is not detected.
 """
 
 from __future__ import annotations

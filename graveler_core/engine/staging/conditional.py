@@ -25,9 +25,8 @@ was in a sealed token or in a commit by then. A removal, a reset, or an uncondit
 expected entry. Unconditional writes compare nothing, so they may replace the entry of a conditional write at any time.
 
 Other flows do not look for conditional writes. A transaction, merge, import or bulk write that looked at the path
-before the row was set, and swaps the branch record after the closing re-read, puts its entry below the row. The row
-is then
-ordered after it, as every write that is acknowledged after the check of such a flow.
+before the row was set, and swaps the branch record after the closing re-read, puts its entry below the row. Both are
+acknowledged, and the row hides that entry: see `docs/guarantees.md`.
 """
 
 from __future__ import annotations
