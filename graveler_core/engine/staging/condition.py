@@ -5,6 +5,7 @@ changed the path after the write had looked at it, and before the write set its 
 row hides its entry. Other flows change what is below a token without replacing the token: a transaction, merge or
 import moves the head, and a bulk write puts its layer below a token without records.
 
+* If the branch was deleted and created again, nothing is known.
 * If the row has replaced another row of its token, the condition held. What is below the token is hidden by either row.
 * If the branch lists the token, the entry below the token decides. It must be the expected entry. It may also be the
   written entry, because equal writes do not exclude each other.
@@ -54,7 +55,9 @@ def held(stores: Stores, earlier: SetRow, now: Registers, staged: Entry, expecte
         `True` if the condition held, `False` if it did not, or if that is unknown.
     """
     used = earlier.registers.branch
-    if earlier.replaced or used.uid != now.branch.uid:
+    if used.uid != now.branch.uid:
+        return False
+    if earlier.replaced:
         return True
     if not lists(now.branch, used.staging_token):
         return _held_in_heads(stores, earlier, now, staged, expected)
