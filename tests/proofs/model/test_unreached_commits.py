@@ -12,7 +12,6 @@ to, or once led to.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
@@ -64,10 +63,10 @@ HEAD = State(headers=BOTH, told=True, at=True, reached=True, mover="begin")
 TWO = (Collector(), Collector())
 BEGINNINGS = {
     "writer": [State(writer="begin", mover="begin"), State(writer="begin", collectors=TWO)],
-    "user": [replace(LOST, mover="begin"), replace(LOST, collectors=TWO), SLOW],
-    "reset": [replace(LOST, user="", resetter="begin"), replace(SLOW, user="", resetter="begin")],
-    "moves": [HEAD, replace(HEAD, user="begin")],
-    "old": [replace(HEAD, record=Record(), mover="", old="begin")],
+    "user": [LOST._replace(mover="begin"), LOST._replace(collectors=TWO), SLOW],
+    "reset": [LOST._replace(user="", resetter="begin"), SLOW._replace(user="", resetter="begin")],
+    "moves": [HEAD, HEAD._replace(user="begin")],
+    "old": [HEAD._replace(record=Record(), mover="", old="begin")],
 }
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 
 from tests.proofs.model.unreached.state import HIGH, NONE, Collector, State, family
 
 
 def _at(s: State, number: int, me: Collector) -> State:
-    return replace(s, collectors=(*s.collectors[:number], me, *s.collectors[number + 1 :]))
+    return s._replace(collectors=(*s.collectors[:number], me, *s.collectors[number + 1 :]))
 
 
 def collector(s: State, number: int, without: str) -> Iterator[State]:
@@ -20,7 +19,7 @@ def collector(s: State, number: int, without: str) -> Iterator[State]:
         case "begin":
             yield from _begins(s, number, without)
         case "headers":
-            yield _at(s, number, replace(me, step="tag", found=s.headers))
+            yield _at(s, number, me._replace(step="tag", found=s.headers))
         case "tag" | "branch" | "former":
             yield _at(s, number, _read(s, me, without))
         case _:
@@ -34,18 +33,18 @@ def _begins(s: State, number: int, without: str) -> Iterator[State]:
     over = not record.waits or without == "wait for the grace period"
     match record.state:
         case "":
-            yield _at(s, number, replace(me, step="flag"))
+            yield _at(s, number, me._replace(step="flag"))
         case "flagged" if not record.waits or without == "adopt after a grace period":
-            yield _at(s, number, replace(me, step="headers"))
+            yield _at(s, number, me._replace(step="headers"))
         case "adopted" if s.headers:
-            yield _at(s, number, replace(me, step="headers"))
+            yield _at(s, number, me._replace(step="headers"))
         case "announced" if not record.confirmed:
-            yield _at(s, number, replace(me, step="confirm"))
+            yield _at(s, number, me._replace(step="confirm"))
         case "announced" if over:
             late = s.late or (s.before and s.writer != "end")
-            yield _at(replace(s, late=late), number, replace(me, step="headers"))
+            yield _at(s._replace(late=late), number, me._replace(step="headers"))
         case "removing":
-            yield _at(s, number, replace(me, step="delete", due=record.ids))
+            yield _at(s, number, me._replace(step="delete", due=record.ids))
 
 
 def _read(s: State, me: Collector, without: str) -> Collector:
@@ -56,7 +55,7 @@ def _read(s: State, me: Collector, without: str) -> Collector:
     here = {"tag": s.tag, "branch": s.at, "former": s.former}[me.step]
     at = order.index(me.step) + 1
     roots = me.roots | (frozenset({HIGH}) if here else NONE)
-    return replace(me, roots=roots, step=order[at] if at < len(order) else "decide")
+    return me._replace(roots=roots, step=order[at] if at < len(order) else "decide")
 
 
 def _swapped(s: State, number: int, step: str = "begin", **update: object) -> State:
@@ -64,10 +63,10 @@ def _swapped(s: State, number: int, step: str = "begin", **update: object) -> St
     me = s.collectors[number]
     if s.record.version != me.saw.version:
         return _at(s, number, Collector())
-    new = replace(me.saw, waits=s.record.waits, version=me.saw.version + 1)
-    new = replace(new, **update)  # type: ignore[arg-type]
-    mine = Collector() if step == "begin" else replace(me, step=step, saw=new)
-    return _at(replace(s, record=new), number, mine)
+    new = me.saw._replace(waits=s.record.waits, version=me.saw.version + 1)
+    new = new._replace(**update)  # type: ignore[arg-type]
+    mine = Collector() if step == "begin" else me._replace(step=step, saw=new)
+    return _at(s._replace(record=new), number, mine)
 
 
 def _decides(s: State, number: int, without: str) -> Iterator[State]:
@@ -90,12 +89,12 @@ def _announces(s: State, number: int, without: str) -> Iterator[State]:
             skip = without == "adopt what is unreachable before the first announcement"
             yield swapped(state="adopted" if skip else "flagged", waits=s.running)
         case "decide" if record.state == "flagged":
-            adopted = replace(s, former=s.former or bool(me.found - family(me.roots)))
-            won_state = replace(record, state="adopted", waits=NONE, version=record.version + 1)
-            yield _at(replace(adopted, record=won_state) if won else adopted, number, Collector())
+            adopted = s._replace(former=s.former or bool(me.found - family(me.roots)))
+            won_state = record._replace(state="adopted", waits=NONE, version=record.version + 1)
+            yield _at(adopted._replace(record=won_state) if won else adopted, number, Collector())
         case "decide" if record.state == "adopted":
             ids = me.found - family(me.roots)
-            yield _at(s, number, replace(me, step="announce", due=ids, waits=s.running) if ids else Collector())
+            yield _at(s, number, me._replace(step="announce", due=ids, waits=s.running) if ids else Collector())
         case "announce":
             early = without == "the grace period begins after the swap"
             new = swapped(
@@ -106,7 +105,7 @@ def _announces(s: State, number: int, without: str) -> Iterator[State]:
                 waits=me.waits if early else NONE,
                 confirmed=early,
             )
-            yield replace(new, before=new.before or s.wrote) if won else new
+            yield new._replace(before=new.before or s.wrote) if won else new
         case "confirm":
             yield swapped(confirmed=True, waits=s.running)
 
@@ -117,9 +116,9 @@ def _verifies(s: State, number: int, without: str) -> Iterator[State]:
         case "decide":
             yield from _finds_due(s, number, without)
         case "renew":
-            renewed = s if s.at else replace(s, branch=s.branch + 1)
+            renewed = s if s.at else s._replace(branch=s.branch + 1)
             after = "enter" if without in ("read references after that", "read references again") else "tag"
-            yield _at(renewed, number, replace(me, step=after, again=True))
+            yield _at(renewed, number, me._replace(step=after, again=True))
         case _:
             yield from _removes(s, number, without)
 
@@ -135,25 +134,25 @@ def _finds_due(s: State, number: int, without: str) -> Iterator[State]:
     if not due:
         yield _swapped(s, number, state="adopted", ids=NONE, revived=NONE, confirmed=False)
     elif me.again or without.startswith("change the branch records"):
-        yield _at(s, number, replace(me, step="enter", due=due))
+        yield _at(s, number, me._replace(step="enter", due=due))
     else:
-        yield _at(s, number, replace(me, step="renew", due=due))
+        yield _at(s, number, me._replace(step="renew", due=due))
 
 
 def _removes(s: State, number: int, without: str) -> Iterator[State]:
     me, record = s.collectors[number], s.collectors[number].saw
     match me.step:
         case "enter" if without == "enter commits before they are deleted":
-            yield _at(s, number, replace(me, step="delete"))
+            yield _at(s, number, me._replace(step="delete"))
         case "enter":
             yield _swapped(s, number, "delete", state="removing", ids=me.due, revived=NONE)
         case "delete":
             here = me.due & s.headers
             one = frozenset({HIGH}) & here or here
             if one:
-                yield _at(replace(s, headers=s.headers - one), number, me)
+                yield _at(s._replace(headers=s.headers - one), number, me)
             else:
-                yield _at(s, number, replace(me, step="done"))
+                yield _at(s, number, me._replace(step="done"))
         case "done":
             removed = NONE if without == "remember what was deleted" else record.removed | me.due
             yield _swapped(s, number, state="adopted", ids=NONE, revived=NONE, removed=removed, confirmed=False)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 LOW, HIGH = "low", "high"
 BOTH, NONE = frozenset({LOW, HIGH}), frozenset[str]()
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(NamedTuple):
     """The collection record."""
 
     version: int = 0
@@ -22,8 +21,7 @@ class Record:
     confirmed: bool = False
 
 
-@dataclass(frozen=True)
-class Collector:
+class Collector(NamedTuple):
     step: str = "begin"
     saw: Record = Record()
     found: frozenset[str] = NONE
@@ -35,8 +33,7 @@ class Collector:
     waits: frozenset[str] = NONE
 
 
-@dataclass(frozen=True)
-class State:
+class State(NamedTuple):
     headers: frozenset[str] = NONE
     branch: int = 0
     """Version of the branch record."""
@@ -76,14 +73,14 @@ class State:
 
     def over(self, call: str) -> State:
         """The state after the end of a call."""
-        record = replace(self.record, waits=self.record.waits - {call})
+        record = self.record._replace(waits=self.record.waits - {call})
         collectors = tuple(
-            replace(one, waits=one.waits - {call}, saw=replace(one.saw, waits=one.saw.waits - {call}))
+            one._replace(waits=one.waits - {call}, saw=one.saw._replace(waits=one.saw.waits - {call}))
             for one in self.collectors
         )
-        saw = replace(self.user_saw, waits=self.user_saw.waits - {call})
-        other = replace(self.resetter_saw, waits=self.resetter_saw.waits - {call})
-        return replace(self, record=record, collectors=collectors, user_saw=saw, resetter_saw=other)
+        saw = self.user_saw._replace(waits=self.user_saw.waits - {call})
+        other = self.resetter_saw._replace(waits=self.resetter_saw.waits - {call})
+        return self._replace(record=record, collectors=collectors, user_saw=saw, resetter_saw=other)
 
 
 def family(ids: frozenset[str]) -> frozenset[str]:
