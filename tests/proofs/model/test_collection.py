@@ -11,7 +11,7 @@ be longer than any call by the time that this swap takes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import pytest
 
@@ -37,8 +37,7 @@ RECORDS, BRANCHES = 3, 1
 """Numbers of changes of the records after which a history ends."""
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(NamedTuple):
     """The collection record."""
 
     version: int = 0
@@ -48,8 +47,7 @@ class Record:
     """Calls that were running when the grace period began, and still are."""
 
 
-@dataclass(frozen=True)
-class Collector:
+class Collector(NamedTuple):
     step: str = "begin"
     saw: int = 0
     """Version of the record that it has read."""
@@ -59,8 +57,7 @@ class Collector:
     waits: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True)
-class State:
+class State(NamedTuple):
     """The registers, and where everyone stands."""
 
     exists: bool = True
@@ -92,58 +89,58 @@ class State:
 
     def over(self, call: str) -> State:
         """The state after the end of a call."""
-        record = replace(self.record, waits=self.record.waits - {call})
-        collectors = tuple(replace(one, waits=one.waits - {call}) for one in self.collectors)
-        return replace(self, record=record, young=self.young - {call}, collectors=collectors)
+        record = self.record._replace(waits=self.record.waits - {call})
+        collectors = tuple(one._replace(waits=one.waits - {call}) for one in self.collectors)
+        return self._replace(record=record, young=self.young - {call}, collectors=collectors)
 
 
 def stager(s: State, without: str) -> Iterator[State]:
     """`engine.staging.write.stage`, again and again: read the flag, ask, write, read the flag again."""
-    ended = replace(s, stager="begin").over("stager")
+    ended = s._replace(stager="begin").over("stager")
     match s.stager:
         case "begin":
             for saw in {s.flag, not s.copy and s.flag}:
                 asks = saw and without != "stagers ask"
-                yield replace(s, stager="ask" if asks else "write", saw_flag=saw)
+                yield s._replace(stager="ask" if asks else "write", saw_flag=saw)
         case "ask":
-            yield ended if s.record.state else replace(s, stager="write")
+            yield ended if s.record.state else s._replace(stager="write")
         case "write":
-            yield replace(s, stager="flag", staged="token")
+            yield s._replace(stager="flag", staged="token")
         case "flag" if s.flag == s.saw_flag or without == "stagers read the flag again":
             yield ended
         case "flag":
-            yield replace(s, stager="ask", saw_flag=s.flag)
+            yield s._replace(stager="ask", saw_flag=s.flag)
     if s.stager != "begin":
         yield ended  # it dies, or its request is lost
     elif s.copy:
-        yield replace(s, copy=False).over("copy")
+        yield s._replace(copy=False).over("copy")
 
 
 def uploader(s: State) -> Iterator[State]:
     """`engine.staging.write.put`: store the object, write. It asks nobody."""
     match s.uploader:
         case "begin":
-            yield replace(s, uploader="store")
+            yield s._replace(uploader="store")
         case "store":
-            yield replace(s, uploader="write", exists=True, young=s.running)
+            yield s._replace(uploader="write", exists=True, young=s.running)
         case "write":
-            yield replace(s, uploader="end", staged="token").over("uploader")
+            yield s._replace(uploader="end", staged="token").over("uploader")
     if s.uploader in ("store", "write"):
-        yield replace(s, uploader="end").over("uploader")
+        yield s._replace(uploader="end").over("uploader")
 
 
 def moves(s: State) -> Iterator[State]:
     """A commit reads the branch, writes the layout, and swaps the branch record. A compaction moves rows to a tree."""
     match s.commit:
         case "begin" if s.staged:
-            yield replace(s, commit="layout", commit_saw=s.branch)
+            yield s._replace(commit="layout", commit_saw=s.branch)
         case "layout":
-            yield replace(s, commit="swap", stored=True)
+            yield s._replace(commit="swap", stored=True)
         case "swap":
-            moved = replace(s, staged="", branch=s.branch + 1, committed=True)
-            yield replace(moved if s.branch == s.commit_saw else s, commit="begin")
+            moved = s._replace(staged="", branch=s.branch + 1, committed=True)
+            yield (moved if s.branch == s.commit_saw else s)._replace(commit="begin")
     if s.staged == "token":
-        yield replace(s, staged="tree", branch=s.branch + 1)
+        yield s._replace(staged="tree", branch=s.branch + 1)
 
 
 def collector(s: State, number: int, without: str) -> Iterator[State]:
@@ -155,7 +152,7 @@ def collector(s: State, number: int, without: str) -> Iterator[State]:
 
 
 def _at(s: State, number: int, me: Collector) -> State:
-    return replace(s, collectors=(*s.collectors[:number], me, *s.collectors[number + 1 :]))
+    return s._replace(collectors=(*s.collectors[:number], me, *s.collectors[number + 1 :]))
 
 
 def _reads(s: State, number: int, without: str) -> Iterator[State]:
@@ -168,21 +165,21 @@ def _reads(s: State, number: int, without: str) -> Iterator[State]:
             me = Collector(saw=record.version, verifies=record.state == "condemned")
             due = not record.waits or without == "wait for the grace period"
             if record.state == "deleting":
-                yield _at(s, number, replace(me, step="delete"))
+                yield _at(s, number, me._replace(step="delete"))
             elif record.state == "condemned" and due:
                 unread = without == "read names again after the grace period"
-                yield _at(s, number, replace(me, step="swap" if unread else first))
+                yield _at(s, number, me._replace(step="swap" if unread else first))
             elif not record.state and s.exists and (not s.young or without == "leave the young alone"):
-                yield _at(s, number, replace(me, step=first))
+                yield _at(s, number, me._replace(step=first))
         case "branch":
-            yield _at(s, number, replace(me, step="rows", found=me.found or s.staged == "tree", branch=s.branch))
+            yield _at(s, number, me._replace(step="rows", found=me.found or s.staged == "tree", branch=s.branch))
         case "rows":
             again = following["branch"] if without == "read a branch again" else "again"
-            yield _at(s, number, replace(me, step=again, found=me.found or s.staged == "token"))
+            yield _at(s, number, me._replace(step=again, found=me.found or s.staged == "token"))
         case "again":
-            yield _at(s, number, replace(me, step=following["branch"] if s.branch == me.branch else "branch"))
+            yield _at(s, number, me._replace(step=following["branch"] if s.branch == me.branch else "branch"))
         case "commits":
-            yield _at(s, number, replace(me, step=following["commits"], found=me.found or s.stored))
+            yield _at(s, number, me._replace(step=following["commits"], found=me.found or s.stored))
 
 
 def _writes(s: State, number: int, without: str) -> Iterator[State]:
@@ -192,19 +189,19 @@ def _writes(s: State, number: int, without: str) -> Iterator[State]:
     def swapped(state: str, step: str, waits: frozenset[str] = frozenset()) -> State:
         if not won and without != "replace the record by a swap":
             goes_on = without == "delete only what the swap has entered" and step == "delete"
-            return _at(s, number, replace(me, step=step) if goes_on else Collector())
+            return _at(s, number, me._replace(step=step) if goes_on else Collector())
         new = Record(s.record.version + 1, state, waits)
-        mine = Collector() if step == "begin" else replace(me, step=step, saw=new.version)
-        return _at(replace(s, record=new), number, mine)
+        mine = Collector() if step == "begin" else me._replace(step=step, saw=new.version)
+        return _at(s._replace(record=new), number, mine)
 
     match me.step:
         case "decide" if me.verifies:
             yield swapped("", "begin") if me.found else swapped("deleting", "delete")
         case "decide":
-            unset = replace(me, step="swap" if without == "the flag is set first" else "flag", waits=s.running)
+            unset = me._replace(step="swap" if without == "the flag is set first" else "flag", waits=s.running)
             yield _at(s, number, Collector() if me.found else unset)
         case "flag":
-            yield _at(replace(s, flag=True), number, replace(me, step="swap"))
+            yield _at(s._replace(flag=True), number, me._replace(step="swap"))
         case "swap" if me.verifies:
             yield swapped("deleting", "delete")
         case "swap":
@@ -212,9 +209,9 @@ def _writes(s: State, number: int, without: str) -> Iterator[State]:
             late = without == "the flag is set first" and won
             yield swapped("condemned", "late" if late else "begin", me.waits if early else s.running)
         case "late":
-            yield _at(replace(s, flag=True), number, Collector())
+            yield _at(s._replace(flag=True), number, Collector())
         case "delete":
-            yield _at(replace(s, exists=False), number, replace(me, step="done"))
+            yield _at(s._replace(exists=False), number, me._replace(step="done"))
         case "done":
             yield swapped("" if without == "remember what was deleted" else "deleted", "begin")
 
@@ -227,7 +224,7 @@ def steps(s: State, beside: str, without: str) -> Iterator[State]:
     for number in range(len(s.collectors)):
         yield from collector(s, number, without)
     if s.staged:
-        yield replace(s, staged="", branch=s.branch + 1)
+        yield s._replace(staged="", branch=s.branch + 1)
 
 
 BEGINNINGS = {

@@ -9,7 +9,7 @@ that is gone, or content is gone from a commit that is not marked as expired.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import pytest
 
@@ -33,8 +33,7 @@ RECORDS = 4
 """Number of changes of the record after which a history ends."""
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(NamedTuple):
     """The collection record."""
 
     version: int = 0
@@ -48,16 +47,14 @@ class Record:
     """Calls that were running when the grace period began, and still are."""
 
 
-@dataclass(frozen=True)
-class Collector:
+class Collector(NamedTuple):
     step: str = "begin"
     saw: Record = Record()
     kept: bool = False
     """Whether it has found a reference to the commit, or a rule that keeps it."""
 
 
-@dataclass(frozen=True)
-class State:
+class State(NamedTuple):
     """The registers, and where everyone stands."""
 
     exists: bool = True
@@ -80,7 +77,7 @@ class State:
 
     def over(self) -> State:
         """The state after the end of the flow."""
-        return replace(self, flow="begin", saw=Record(), record=replace(self.record, waits=frozenset()))
+        return self._replace(flow="begin", saw=Record(), record=self.record._replace(waits=frozenset()))
 
 
 def flow(s: State, without: str) -> Iterator[State]:
@@ -88,25 +85,25 @@ def flow(s: State, without: str) -> Iterator[State]:
     match s.flow:
         case "begin" if not s.branch:
             asks = s.flag and without != "a flow reads the record"
-            yield replace(s, flow="ask" if asks else "create")
+            yield s._replace(flow="ask" if asks else "create")
         case "ask":
-            yield replace(s, flow="decide", saw=s.record)
+            yield s._replace(flow="decide", saw=s.record)
         case "decide" if s.saw.expired and without != "a flow refuses an expired commit":
             yield s.over()
         case "decide" if s.saw.announced and not s.saw.revived and not s.saw.expired:
             skips = without == "a flow revives an announced commit"
-            yield replace(s, flow="create" if skips else "revive")
+            yield s._replace(flow="create" if skips else "revive")
         case "decide":
-            yield replace(s, flow="create")
+            yield s._replace(flow="create")
         case "revive" if s.saw.version == s.record.version:
-            revived = replace(s.record, version=s.record.version + 1, revived=True)
-            yield replace(s, flow="create", record=revived)
+            revived = s.record._replace(version=s.record.version + 1, revived=True)
+            yield s._replace(flow="create", record=revived)
         case "revive" if without == "a revival is a swap":
-            yield replace(s, flow="create")
+            yield s._replace(flow="create")
         case "revive":
-            yield replace(s, flow="ask")
+            yield s._replace(flow="ask")
         case "create":
-            yield replace(s, branch=True).over()
+            yield s._replace(branch=True).over()
     if s.flow != "begin":
         yield s.over()  # it dies
 
@@ -118,30 +115,30 @@ def collector(s: State, number: int, without: str) -> Iterator[State]:
         case "begin":
             yield from _begins(s, number, without)
         case "references":
-            yield _at(s, number, replace(me, step="rules", kept=me.kept or s.branch))
+            yield _at(s, number, me._replace(step="rules", kept=me.kept or s.branch))
         case "rules":
-            yield _at(s, number, replace(me, step="decide", kept=me.kept or s.keeps))
+            yield _at(s, number, me._replace(step="decide", kept=me.kept or s.keeps))
         case "decide" if me.saw.state == "condemned":
             yield from _verifies(s, number, without)
         case "decide" if me.kept:
             yield _at(s, number, Collector())
         case "decide":
-            yield _at(s, number, replace(me, step="announce" if without == "the flag is set first" else "flag"))
+            yield _at(s, number, me._replace(step="announce" if without == "the flag is set first" else "flag"))
         case "flag":
-            yield _at(replace(s, flag=True), number, replace(me, step="announce"))
+            yield _at(s._replace(flag=True), number, me._replace(step="announce"))
         case "announce":
             new = Record(me.saw.version + 1, "condemned", announced=True, expired=me.saw.expired, waits=s.running)
             late = "late" if without == "the flag is set first" else "begin"
             won = me.saw.version == s.record.version
-            mine = replace(Collector(), step=late) if won else Collector()
-            yield _at(replace(s, record=new) if won else s, number, mine)
+            mine = Collector()._replace(step=late) if won else Collector()
+            yield _at(s._replace(record=new) if won else s, number, mine)
         case "late":
-            yield _at(replace(s, flag=True), number, Collector())
+            yield _at(s._replace(flag=True), number, Collector())
         case "delete":
-            yield _at(replace(s, exists=False), number, replace(me, step="done"))
+            yield _at(s._replace(exists=False), number, me._replace(step="done"))
         case "done" if me.saw.version == s.record.version:
-            done = replace(s.record, version=s.record.version + 1, state="deleted")
-            yield _at(replace(s, record=done), number, Collector())
+            done = s.record._replace(version=s.record.version + 1, state="deleted")
+            yield _at(s._replace(record=done), number, Collector())
     if me.step != "begin":
         yield _at(s, number, Collector())
 
@@ -150,12 +147,12 @@ def _begins(s: State, number: int, without: str) -> Iterator[State]:
     me, record = Collector(saw=s.record), s.record
     due = not record.waits or without == "wait for the grace period"
     if record.state == "deleting":
-        yield _at(s, number, replace(me, step="delete"))
+        yield _at(s, number, me._replace(step="delete"))
     elif record.state == "condemned" and due:
         unread = without == "read references again"
-        yield _at(s, number, replace(me, step="decide" if unread else "references"))
+        yield _at(s, number, me._replace(step="decide" if unread else "references"))
     elif record.state == "" and s.exists:
-        yield _at(s, number, replace(me, step="references"))
+        yield _at(s, number, me._replace(step="references"))
 
 
 def _verifies(s: State, number: int, without: str) -> Iterator[State]:
@@ -165,14 +162,14 @@ def _verifies(s: State, number: int, without: str) -> Iterator[State]:
     expires = not (me.kept or revived)
     state = Record(me.saw.version + 1, "deleting" if expires else "", expired=expires or me.saw.expired)
     if without == "a commit expires with its objects":
-        state = replace(state, expired=me.saw.expired)
+        state = state._replace(expired=me.saw.expired)
     won = me.saw.version == s.record.version or without == "verify by a swap"
-    mine = replace(Collector(), step="delete", saw=state) if won and expires else Collector()
-    yield _at(replace(s, record=state) if won else s, number, mine)
+    mine = Collector()._replace(step="delete", saw=state) if won and expires else Collector()
+    yield _at(s._replace(record=state) if won else s, number, mine)
 
 
 def _at(s: State, number: int, me: Collector) -> State:
-    return replace(s, collectors=(*s.collectors[:number], me, *s.collectors[number + 1 :]))
+    return s._replace(collectors=(*s.collectors[:number], me, *s.collectors[number + 1 :]))
 
 
 def steps(s: State, without: str) -> Iterator[State]:
@@ -181,9 +178,9 @@ def steps(s: State, without: str) -> Iterator[State]:
     for number in range(len(s.collectors)):
         yield from collector(s, number, without)
     if s.branch:
-        yield replace(s, branch=False)
+        yield s._replace(branch=False)
     if not s.changes:
-        yield replace(s, keeps=not s.keeps, changes=1)
+        yield s._replace(keeps=not s.keeps, changes=1)
 
 
 def found(without: str = "") -> tuple[str, int]:

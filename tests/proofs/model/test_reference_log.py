@@ -7,8 +7,7 @@ out must break what it is there for. `engine.references.events` is what this is 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import pytest
 
@@ -30,8 +29,7 @@ END = "end"
 """Done, given up or dead: it makes no difference to the others."""
 
 
-@dataclass(frozen=True)
-class Fold:
+class Fold(NamedTuple):
     """Where a fold stands, and what it has seen."""
 
     step: str = "begin"
@@ -42,8 +40,7 @@ class Fold:
     logged: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
-class State:
+class State(NamedTuple):
     """The registers, and where everyone stands."""
 
     moves: int = 0
@@ -61,7 +58,7 @@ def deleter(s: State, who: int, without: str) -> Iterator[State]:
 
     def to(step: str, saw: int = saw, **changed: object) -> State:
         now = (END, 0) if step == END else (step, saw)
-        return replace(s, deleters=tuple(now if n == who else other for n, other in enumerate(s.deleters)), **changed)
+        return s._replace(deleters=tuple(now if n == who else other for n, other in enumerate(s.deleters)), **changed)
 
     match step:
         case "begin":
@@ -82,33 +79,33 @@ def fold(s: State, which: int, without: str) -> Iterator[State]:
 
     def to(now: Fold, **changed: object) -> State:
         now = Fold(END) if now.step == END else now
-        return replace(s, folds=tuple(now if n == which else f for n, f in enumerate(s.folds)), **changed)
+        return s._replace(folds=tuple(now if n == which else f for n, f in enumerate(s.folds)), **changed)
 
     match mine.step:
         case "begin":
-            yield to(replace(mine, step="record", waiting=s.pending))
+            yield to(mine._replace(step="record", waiting=s.pending))
         case "record":
             gone = (s.gone or without == "ask what stands") and bool(mine.waiting)
             every = gone or without == "leave what is under way"
             spent = frozenset(intent for intent in mine.waiting if every or intent[1] != s.moves)
-            yield to(replace(mine, step="again" if gone else "take away", gone=gone, spent=spent))
+            yield to(mine._replace(step="again" if gone else "take away", gone=gone, spent=spent))
         case "again":
             known = mine.waiting if without == "read intents again" else s.pending
-            yield to(replace(mine, step="log", known=known))
+            yield to(mine._replace(step="log", known=known))
         case "log":
             first = without == "log before taking away"
-            yield to(replace(mine, step="take away" if first else "swap", logged=s.log))
+            yield to(mine._replace(step="take away" if first else "swap", logged=s.log))
         case "swap" if mine.logged == s.log:
             latest = min if without == "the latest move" else max
             new = (latest(moves for _, moves in mine.known),) if mine.known else ()
             told = mine.logged if without == "ask what is logged" or not mine.logged else None
             after = s.log if told is None else (*told, *new)
-            yield to(replace(mine, step=END if without == "log before taking away" else "take away"), log=after)
+            yield to(mine._replace(step=END if without == "log before taking away" else "take away"), log=after)
         case "swap":
-            yield to(replace(mine, step="record"))
+            yield to(mine._replace(step="record"))
         case "take away":
             step = "swap" if without == "log before taking away" and mine.gone else END
-            yield to(replace(mine, step=step), pending=s.pending - mine.spent)
+            yield to(mine._replace(step=step), pending=s.pending - mine.spent)
     if mine.step != END:
         yield to(Fold(END))
 
@@ -118,7 +115,7 @@ def steps(s: State, without: str) -> Iterator[State]:
         yield from deleter(s, who, without)
         yield from fold(s, who, without)
     if not s.gone and s.moves < MOVES:
-        yield replace(s, moves=s.moves + 1)
+        yield s._replace(moves=s.moves + 1)
 
 
 def wrong(s: State) -> str:
