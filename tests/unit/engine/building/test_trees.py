@@ -45,7 +45,7 @@ Play = Callable[[Repository], None]
 @pytest.fixture(autouse=True, scope="module")
 def _little_is_much() -> Iterator[None]:
     """Digests of many blocks, layers of files of many pieces, though there are few entries."""
-    with small_blocks(), patch.object(bulk, "SEGMENT_ROWS", 150), patch.object(segment_layer, "PIECE_ROWS", 40):
+    with small_blocks(6), patch.object(bulk, "SEGMENT_ROWS", 150), patch.object(segment_layer, "PIECE_ROWS", 40):
         yield
 
 
@@ -57,7 +57,7 @@ def here(tmp_path: Path) -> Stores:
         clock=FakeClock(),
         ids=CountedIds(),
         executor=AtOnce(),
-        cutting=Cutting(mean_entries=8, max_bytes=3_000, fan_out=3),
+        cutting=Cutting(mean_entries=16, max_bytes=6_000, fan_out=3),
         sizes=TINY_SIZES,
     )
 
