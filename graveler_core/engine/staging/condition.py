@@ -9,22 +9,27 @@ import moves the head, and a bulk write puts its layer below a token without rec
 * If the row has replaced another row of its token, the condition held. What is below the token is hidden by either row.
 * If the branch lists the token, the entry below the token decides. It must be the expected entry. It may also be the
   written entry, because equal writes do not exclude each other.
-* If the token has left the branch record, only the heads since the attempt are known. The first ones may show the same
-  entry as the head that the attempt has read. Each later one must show the expected entry, because a commit may contain
-  layers below the token, or the entry of the row. A bulk write whose layer was put below the token and is part of the
-  same commit is not detected.
+* If the token has left the branch record, the heads since the attempt decide. The first ones may show the same entry as
+  the head that the attempt has read. Each later one must show the expected entry, or the entry of the row. If a commit
+  took the token, it must have taken below the token only layers that the attempt has read. A compaction leaves no list
+  of its layers, so a bulk write whose layer was put below the token and is part of the same compaction is not detected.
+
+The condition is asked for each row that the write has set, in the attempt that ends the write. An earlier answer may
+come from records that were outdated, for example from a layer that had been dropped already.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import dropwhile
 
 from graveler_core.committed.index.lookup import lookup as lookup_committed
 from graveler_core.engine.protocol.swap import lists
 from graveler_core.engine.reading.view import commit_of, lookup, view_under
+from graveler_core.model.entities import BranchRecord
 from graveler_core.model.entry import Entry
+from graveler_core.objects.commits import StoredCommit
 from graveler_core.refs.ancestry import first_parents
 from graveler_core.staging.stack import layers_of
 from graveler_core.stores import Registers, Stores
@@ -41,57 +46,70 @@ class SetRow:
     """`True` if the row has replaced another row of the staging token."""
 
 
-def held(stores: Stores, earlier: SetRow, now: Registers, staged: Entry, expected: bytes | None) -> bool:
-    """Return `True` if the condition held when an earlier attempt set its row.
+def held(stores: Stores, rows: Sequence[SetRow], now: Registers, staged: Entry, expected: bytes | None) -> bool:
+    """Return `True` if the condition held when earlier attempts set their rows.
 
     Args:
         stores: Stores of the flow.
-        earlier: The row.
+        rows: The rows.
         now: Records of the present attempt.
-        staged: Entry of the row.
+        staged: Entry of the rows.
         expected: Identity of the entry that the path must have had, or `None` if it must have had none.
 
     Returns:
-        `True` if the condition held, `False` if it did not, or if that is unknown.
+        `True` if the condition held for each row, `False` if it did not, or if that is unknown.
     """
-    used = earlier.registers.branch
+    return all(_held(stores, row, now, staged, expected) for row in rows)
+
+
+def _held(stores: Stores, row: SetRow, now: Registers, staged: Entry, expected: bytes | None) -> bool:
+    used = row.registers.branch
     if used.uid != now.branch.uid:
         return False
-    if earlier.replaced:
+    if row.replaced:
         return True
     if not lists(now.branch, used.staging_token):
-        return _held_in_heads(stores, earlier, now, staged, expected)
+        return _held_in_heads(stores, row, now, staged, expected)
     layers = layers_of(now.branch)
     depth = [layer.id for layer in layers].index(used.staging_token)
-    below = lookup(view_under(stores, now, layers[depth + 1 :]), earlier.path)
+    below = lookup(view_under(stores, now, layers[depth + 1 :]), row.path)
     return below == staged or _identity(below) == expected
 
 
-def _held_in_heads(stores: Stores, earlier: SetRow, now: Registers, staged: Entry, expected: bytes | None) -> bool:
-    heads = list(_heads(stores, earlier, now))
-    if not heads:
+def _held_in_heads(stores: Stores, row: SetRow, now: Registers, staged: Entry, expected: bytes | None) -> bool:
+    commits = _commits_since(stores, row.registers, now)
+    if not commits or _took_other_layers(commits, row.registers.branch):
         return False
-    *_, first = heads
-    changed = dropwhile(lambda shown: shown == first, reversed(heads))
+    indexes, key = stores.indexes(now.repository), row.path.encode()
+    first, *later = (_identity(lookup_committed(indexes, commit.layout.index, key)) for commit in commits)
+    changed = dropwhile(lambda shown: shown == first, later)
     return all(shown in {expected, staged.identity} for shown in changed)
 
 
-def _heads(stores: Stores, earlier: SetRow, now: Registers) -> Iterator[bytes | None]:
-    """Yield the identity of the path in each head since the attempt, newest first, its own head last. Yield nothing if
-    the head of the attempt is not among the first parents of the present head.
+def _commits_since(stores: Stores, earlier: Registers, now: Registers) -> list[StoredCommit]:
+    """Return the heads since an attempt, oldest first, beginning with its own. Return nothing if its head is not among
+    the first parents of the present head.
     """
-    used, repository = earlier.registers.branch.commit_id, now.repository
+    used, repository = earlier.branch.commit_id, now.repository
     floor = commit_of(stores, repository, used).header.generation
     chain = []
     for commit in first_parents(lambda id_: commit_of(stores, repository, id_), now.branch.commit_id):
         chain.append(commit)
         if commit.header.generation <= floor:
             break
-    if chain[-1].id != used:
-        return
-    indexes = stores.indexes(repository)
-    for commit in chain:
-        yield _identity(lookup_committed(indexes, commit.layout.index, earlier.path.encode()))
+    return chain[::-1] if chain[-1].id == used else []
+
+
+def _took_other_layers(commits: Sequence[StoredCommit], used: BranchRecord) -> bool:
+    """Return `True` if one of the commits took the staging token of a branch record, and below it a layer that the
+    record does not list.
+    """
+    known = {layer.id for layer in used.sealed_tokens}
+    for commit in commits[1:]:
+        taken = commit.header.consumed
+        if used.staging_token in taken:
+            return not known.issuperset(taken[taken.index(used.staging_token) + 1 :])
+    return False
 
 
 def _identity(entry: Entry | None) -> bytes | None:

@@ -9,7 +9,7 @@
 4. Run the closing re-read: if any layer, the head, the token or a rule of the repository has changed, begin again.
 
 An attempt that begins again may find the entry of an earlier attempt, in the staging token or below it. Then it asks
-whether the condition held when the row was set (`engine.staging.condition`). If it did, the attempt goes on. If that
+whether the condition held when each row was set (`engine.staging.condition`). If it did, the attempt goes on. If that
 is unknown, the call ends with an unknown outcome. A row that an earlier attempt has set may be visible, or part of a
 commit. Therefore each failure after a set is an unknown outcome, as for unconditional writes
 (`engine.staging.write`).
@@ -132,15 +132,14 @@ def _set(  # noqa: PLR0913, PLR0917 - the branch, the entry, and the condition
 ) -> Entry:
     """Set the row of a path if it has the expected entry. `prepared` returns the entry to stage, and its record."""
     wanted = None if expected is None else expected.identity
-    earlier: SetRow | None = None
+    earlier = list[SetRow]()
 
     def attempt(registers: Registers) -> tuple[Registers, Entry] | None:
-        nonlocal earlier
         require_permitted(registers, BranchAction.WRITE)
         staged, record = prepared(registers)
         require_kept(stores, registers.repository, [staged], swaps=False)
         row, found = _find(stores, registers, path)
-        if found == staged and earlier is not None and not held(stores, earlier, registers, staged, wanted):
+        if found == staged and not held(stores, earlier, registers, staged, wanted):
             raise PredicateFailed(f"path {path!r}: it has been changed, too, while its row was set", path=path)
         if row is not None and row.value == record:
             return registers, staged
@@ -152,11 +151,12 @@ def _set(  # noqa: PLR0913, PLR0917 - the branch, the entry, and the condition
         except PredicateFailed:
             return None  # another write has changed the row
         except OutcomeUnknown:
-            earlier = SetRow(registers, path, row is not None)
+            earlier.append(SetRow(registers, path, row is not None))
             current = stores.kv.get(partition, key)
             if current is None or current.value != record:
                 raise
-        earlier = SetRow(registers, path, row is not None)
+        else:
+            earlier.append(SetRow(registers, path, row is not None))
         return registers, staged
 
     fresh(stores, repo, branch)  # an old copy would let an attempt set a row that cannot take effect
@@ -166,7 +166,7 @@ def _set(  # noqa: PLR0913, PLR0917 - the branch, the entry, and the condition
     except OutcomeUnknown:
         raise
     except GravelerError as e:
-        if earlier is None:
+        if not earlier:
             raise
         raise OutcomeUnknown(possible_outcome(repo, branch, e), repository=repo, branch=branch) from e
     counting.count(stores, used, 1, 0)

@@ -16,7 +16,7 @@ from graveler_core.engine.reading import branch as read
 from graveler_core.engine.reading.listing import Window, items
 from graveler_core.engine.reading.snapshot import get as get_committed
 from graveler_core.engine.references import reset
-from graveler_core.engine.staging import bulk, write
+from graveler_core.engine.staging import bulk, conditional, write
 from graveler_core.engine.staging import remove as removing
 from graveler_core.errors import NoChanges
 from graveler_core.model.changes import MergeStrategy
@@ -44,6 +44,21 @@ def put_again(cast: Cast, stores: Stores, name: str) -> None:
     path = cast.chance.choice(cast.paths)
     with cast.history.operation("put", name, sets={path: AGAIN.size}):
         write.stage(stores, REPO, WORK, path, AGAIN)
+
+
+def put_if(cast: Cast, stores: Stores, name: str) -> None:
+    """Expect no entry, or the entry that the branch shows before the call."""
+    path, found = cast.chance.choice(cast.paths), None
+    if cast.chance.random() < 0.4:
+        with cast.history.operation("get", name) as reading:
+            found = read.get(stores, REPO, WORK, path)
+            reading.answer = {path: found and found.size}
+        if reading.error is not None:
+            return
+    entry = cast.entry()
+    expected = {path: found and found.size}
+    with cast.history.operation("put if", name, sets={path: entry.size}, expected=expected):
+        conditional.stage_if(stores, REPO, WORK, path, entry, found)
 
 
 def remove(cast: Cast, stores: Stores, name: str) -> None:

@@ -23,6 +23,7 @@ from tests.proofs.simulation.themes import (
     collect_for_days,
     life,
     put_again,
+    put_if,
 )
 from tests.proofs.simulation.world import World
 
@@ -51,7 +52,8 @@ def people(world: World, cast: Cast, theme: str) -> None:
     if chance.random() < 0.2:
         kinds = list(chance.choice(list(THEMES.values())))
     kinds = list((THEMES | RARE_THEMES)[theme]) if theme else kinds
-    cast.paths = PATHS[:1] if put_again in kinds else PATHS[:2] if theme == collecting.ERASED_PUTS else PATHS
+    one = put_again in kinds or put_if in kinds
+    cast.paths = PATHS[:1] if one else PATHS[:2] if theme == collecting.ERASED_PUTS else PATHS
     weights = [(ACTS | LIFECYCLE | OTHERS)[kind] for kind in kinds]
     long = any(act in kinds for act in (change, collect_all, collect_for_days))
     process, stores = 0, world.process()

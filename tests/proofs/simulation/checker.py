@@ -39,6 +39,7 @@ class Judge:
         yield from self._reads()
         yield from self._heads()
         yield from self._conditions()
+        yield from self._conditional_writes()
 
     def _shown(self) -> Iterator[str]:
         """Promises 1 and 3: what is acknowledged is shown, until something replaces it."""
@@ -113,6 +114,20 @@ class Judge:
                 for path, value in operation.expected.items():
                     if before.head[path] != value:
                         yield f"{operation}: {path} held {before.head[path]} at the head, {value} was insisted on"
+
+    def _conditional_writes(self) -> Iterator[str]:
+        """The path showed the expected entry until the row of an acknowledged conditional write was set.
+
+        A write that comes late to a sealed token does not count, as for listings.
+        """
+        for operation in self.history.operations:
+            if operation.kind != "put if" or operation.outcome is not Outcome.DONE:
+                continue
+            during = list(self.observer.between(operation.start, operation.end))
+            for path, value in operation.expected.items():
+                set_at = [a for a, b in pairwise(during) if b.shown and b.shown[path] == operation.sets[path]]
+                if not any(s.shown and value in {s.shown[path], *s.listed.get(path, ())} for s in set_at):
+                    yield f"{operation}: {path} did not show {value} when the row was set"
 
     def _legal(self, path: str, value: Value, moment: Moment) -> bool:
         givers = [o for o in self.history.operations if o.may_have_happened and o.start <= moment.step]

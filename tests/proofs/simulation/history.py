@@ -67,7 +67,7 @@ class Operation:
     may_set: frozenset[tuple[str, Value]] = frozenset()
     """What it may give a path while its outcome is open (a merge whose commit nobody has seen)."""
     expected: Mapping[str, Value] = field(default_factory=dict)
-    """What it insisted that the head held."""
+    """What it insisted that the head held, or that the branch showed (`put if`)."""
     repository: RepositoryId = REPO
     mark: str = ""
     """What only this call writes into a commit or a repository, so that its work is known where it is found."""

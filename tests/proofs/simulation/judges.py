@@ -100,10 +100,11 @@ def judged(history: History, observer: Observer, registers: Registers, *, faultl
     yield from Judge(history, observer).violations()
     yield from commits.violations(history, observer)
     yield from compactions.violations(history, observer)
-    # A write that is evaluated anew under other rules sets in the same token what it has set before: one that came late
-    # looks like one that was not dropped. And a cleaner that waits for nobody forgets layers to which calls under way
-    # may still write.
-    once = not any(operation.kind in ("protect", "clean", collecting.COLLECT) for operation in history.operations)
+    # A write that is evaluated anew under other rules, or a conditional write, sets in the same token what it has set
+    # before: one that came late looks like one that was not dropped. And a cleaner that waits for nobody forgets layers
+    # to which calls under way may still write.
+    repeated = ("protect", "put if", "clean", collecting.COLLECT)
+    once = not any(operation.kind in repeated for operation in history.operations)
     yield from retirement.violations(observer, faultless=faultless and once)
     yield from repositories.violations(history, registers)
     yield from protections.violations(history, registers)

@@ -66,6 +66,7 @@ def test_histories_keep_the_promises(batch: int) -> None:
     [
         "indexes",
         "removals",
+        "conditions",
         "overwrites",
         "merges",
         "sweeps",

@@ -108,6 +108,7 @@ CASES = [(state, act, "") for state in STATES for act in ACTS if state != "nothi
 CASES += [
     (state, act, after) for state in ("nothing", "in the head") for act in ("transaction",) for after in AFTER if after
 ]
+CASES += [(state, "bulk write", "then a commit") for state in ("nothing", "in the head")]
 
 
 @pytest.mark.parametrize(("state", "act", "after"), CASES)
