@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from graveler.server.api.call import Call, ContentAnswer, Query
 from graveler.server.api.dispatch import ApiDispatch
-from graveler.server.api.errors import error_response, refusal
+from graveler.server.api.errors import error_response
 from graveler.server.api.openapi import openapi_document
 from graveler.server.api.route import ApiRoute
 from graveler.server.api.routes import ROUTES
@@ -32,6 +32,7 @@ from graveler.server.copy_threads import ended_within
 from graveler.server.limits import RequestLimits
 from graveler.server.observing import facts_of
 from graveler.server.parts import ServerParts, ServerUsers
+from graveler.server.refusals import refusal
 from graveler.server.request_body import body_of
 from graveler.server.sessions import COOKIE
 from graveler.server.web.application import web_routes

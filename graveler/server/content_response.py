@@ -16,12 +16,12 @@ from typing import Final
 
 from starlette.responses import Response
 
-from graveler.server.api.errors import refusal
 from graveler.server.content_stream import ContentStream
 from graveler.server.entity_tags import names_tag, range_of
 from graveler.server.header_values import header_value
 from graveler.server.kept_md5 import shown_checksum
 from graveler.server.overlapped_hashing import DownloadHashing
+from graveler.server.refusals import refusal
 from graveler_core.facade.content_file import ContentFile
 from graveler_core.model.entry import Entry
 

@@ -18,8 +18,8 @@ from typing import Any, Final
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from graveler.server.api.errors import RETRY_AFTER_SECONDS, refusal
 from graveler.server.observing import facts_of
+from graveler.server.refusals import RETRY_AFTER_SECONDS, refusal
 from graveler_core.errors import LimitExceeded
 from graveler_core.telemetry.events import tell
 

@@ -18,9 +18,9 @@ from starlette.types import ASGIApp
 from graveler.server.api.call import ApiSettings
 from graveler.server.application import create_application
 from graveler.server.authentication import Authentication, SignedIn
+from graveler.server.cross_site_protection import CrossSiteProtection, is_loopback
 from graveler.server.ending import leave
 from graveler.server.http_protocol import HttpProtocol
-from graveler.server.known_hosts import KnownHosts, is_loopback
 from graveler.server.limits import RequestLimits
 from graveler.server.local_files import LocalFiles
 from graveler.server.observing import ObservedApplication, ServerMetrics
@@ -193,7 +193,7 @@ def application_of(
     limits, shared = limits or RequestLimits(options.rate, options.max_uploads), shared or SharedParts()
     app = create_application(ServerParts(users, settings, tasks, limits, shared))
     gateway = S3Gateway(app, S3Users(signing, users.everyone), limits, options.s3_domains)
-    served = gateway if users.everyone is None else KnownHosts(gateway, options.s3_domains)
+    served = gateway if users.everyone is None else CrossSiteProtection(gateway, options.s3_domains)
     return ObservedApplication(served, ServerMetrics(shared.board))
 
 

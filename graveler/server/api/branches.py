@@ -9,9 +9,9 @@ from starlette.responses import Response as HttpResponse
 
 from graveler.server.api.call import Call, answer, no_content, plain
 from graveler.server.api.commits import commit_record
-from graveler.server.api.errors import refusal
 from graveler.server.api.records import ApiRef, BranchCreation, CherryPickCreation, ResetCreation, RevertCreation
 from graveler.server.entries import entry_at
+from graveler.server.refusals import refusal
 from graveler_core.errors import InvalidInput, Kind, PredicateFailed, SlowDown
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.repository import Repository

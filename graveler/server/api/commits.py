@@ -11,8 +11,9 @@ from starlette.responses import Response as HttpResponse
 
 from graveler.server.api import diffs
 from graveler.server.api.call import Call, answer
-from graveler.server.api.errors import COMMIT_NOT_FOUND, refusal
+from graveler.server.api.errors import COMMIT_NOT_FOUND
 from graveler.server.api.records import ApiCommit, CommitCreation, MergeBaseResult, MergeCreation, MergeResult
+from graveler.server.refusals import refusal
 from graveler_core.errors import Conflict, InvalidInput, Kind, NoChanges, NotFound
 from graveler_core.facade.history import CommitRecord, LogEntry
 from graveler_core.facade.repository import Repository

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from starlette.responses import Response as HttpResponse
 
-from graveler.server.api.errors import refusal
+from graveler.server.refusals import refusal
 
 
 def refused_condition(headers: Mapping[str, str], what: str) -> HttpResponse | None:

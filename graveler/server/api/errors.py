@@ -9,9 +9,8 @@ from typing import Final
 
 from starlette.responses import Response as HttpResponse
 
-from graveler.server.api.call import answer
-from graveler.server.api.records import ErrorMessage
 from graveler.server.authentication import RETRY_AFTER
+from graveler.server.refusals import RETRY_AFTER_SECONDS, refusal
 from graveler_core.errors import (
     Conflict,
     CorruptData,
@@ -32,7 +31,6 @@ from graveler_core.model.protection import BranchAction
 UNAUTHENTICATED: Final = "error authenticating request"
 COMMIT_NOT_FOUND: Final = "commit not found"
 PATH_EXISTS: Final = "path already exists"
-RETRY_AFTER_SECONDS: Final = 1
 _BY_KIND: Final[dict[Kind, int]] = {
     Kind.RepositoryDeleting: 410,
     Kind.ObjectNotFound: 410,
@@ -118,8 +116,3 @@ def retry_headers(error: GravelerError) -> dict[str, str]:
     if status_of(error) not in (429, 503):
         return {}
     return {"retry-after": str(error.details.get(RETRY_AFTER, RETRY_AFTER_SECONDS))}
-
-
-def refusal(status: int, message: str, **headers: str) -> HttpResponse:
-    """Answer with a status and a message."""
-    return answer(status, ErrorMessage(message=message), **headers)

@@ -13,8 +13,8 @@ from starlette.responses import Response as HttpResponse
 
 from graveler.server.api.call import Call, answer, no_content
 from graveler.server.api.commits import commit_record
-from graveler.server.api.errors import refusal
 from graveler.server.api.records import ErrorMessage, ImportCreation, ImportPath, ImportStatus, TaskId
+from graveler.server.refusals import refusal
 from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.facade.repository import Repository
 from graveler_core.model.tasks import ImportTask, Task, TaskState

@@ -10,8 +10,8 @@ from typing import Final
 from starlette.responses import Response as HttpResponse
 
 from graveler.server.api.call import Call
-from graveler.server.api.errors import refusal
 from graveler.server.api.route import ApiRoute
+from graveler.server.refusals import refusal
 
 _REPO: Final = "/repositories/{repository}"
 _BRANCH: Final = _REPO + "/branches/{branch}"

@@ -13,7 +13,7 @@ from starlette.responses import Response as HttpResponse
 
 from graveler.server.api.call import Call, ContentAnswer, answer, no_content
 from graveler.server.api.conditions import refused_condition
-from graveler.server.api.errors import PATH_EXISTS, message_of, refusal, status_of
+from graveler.server.api.errors import PATH_EXISTS, message_of, status_of
 from graveler.server.api.object_records import (
     ApiObject,
     ObjectCopy,
@@ -27,6 +27,7 @@ from graveler.server.content_response import content_response
 from graveler.server.header_values import header_text
 from graveler.server.kept_md5 import metadata_with_etag, shown_checksum, shown_metadata
 from graveler.server.overlapped_hashing import UploadHashing
+from graveler.server.refusals import refusal
 from graveler_core.errors import GravelerError, Kind, NotFound, PredicateFailed
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.readable_ref import ReadableRef

@@ -16,13 +16,14 @@ from starlette.responses import Response as HttpResponse
 
 from graveler.server.api.call import Call, ContentAnswer, answer, no_content
 from graveler.server.api.conditions import refused_condition
-from graveler.server.api.errors import PATH_EXISTS, refusal
+from graveler.server.api.errors import PATH_EXISTS
 from graveler.server.api.object_records import PartCopy, PartsAssembly, PartsUpload, PartUrl, StagedLocation
 from graveler.server.api.objects import DEFAULT_CONTENT_TYPE, PRESIGNED_SECONDS, object_record
 from graveler.server.completed_uploads import completed_entry
 from graveler.server.content_response import UnsatisfiableRange, content_range
 from graveler.server.entries import entry_at
 from graveler.server.kept_md5 import etag_of_parts, with_etag
+from graveler.server.refusals import refusal
 from graveler_core.errors import InvalidInput, NotFound, PredicateFailed
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.repository import Repository

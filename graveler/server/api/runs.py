@@ -5,8 +5,8 @@ from __future__ import annotations
 from starlette.responses import Response as HttpResponse
 
 from graveler.server.api.call import Call, answer
-from graveler.server.api.errors import refusal
 from graveler.server.api.records import EmptyPage, Pagination
+from graveler.server.refusals import refusal
 
 
 def list_runs(call: Call) -> HttpResponse:

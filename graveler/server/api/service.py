@@ -7,7 +7,6 @@ from typing import Final
 from starlette.responses import Response as HttpResponse
 
 from graveler.server.api.call import Call, answer, no_content
-from graveler.server.api.errors import refusal
 from graveler.server.api.objects import seconds_of
 from graveler.server.api.service_records import (
     ApiUser,
@@ -23,6 +22,7 @@ from graveler.server.api.service_records import (
     UsageReport,
     VersionConfig,
 )
+from graveler.server.refusals import refusal
 from graveler.server.same_site import from_another_site
 from graveler.server.sessions import COOKIE
 from graveler_core.errors import InvalidInput
@@ -53,7 +53,7 @@ def get_storage_config(call: Call) -> HttpResponse:
 
 
 def get_current_user(call: Call) -> HttpResponse:
-    """Answer with the authenticated user, or an empty one for a request without credentials."""
+    """Answer with the authenticated user. On a server without access control, its name is empty."""
     return answer(200, CurrentUser(user=ApiUser(id=call.user, creation_date=0)))
 
 

@@ -14,7 +14,6 @@ from typing import Final
 from starlette.responses import Response as HttpResponse
 
 from graveler.server.api.call import Call, answer, no_content
-from graveler.server.api.errors import refusal
 from graveler.server.api.records import (
     ApiMap,
     BranchRetention,
@@ -26,6 +25,7 @@ from graveler.server.api.records import (
     ProtectionRules,
     ProtectionRuleSettings,
 )
+from graveler.server.refusals import refusal
 from graveler_core.errors import Conflict
 from graveler_core.model.protection import DIRECT
 from graveler_core.model.retention import MAX_DAYS

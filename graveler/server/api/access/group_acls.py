@@ -8,7 +8,7 @@ from starlette.responses import Response as HttpResponse
 
 from graveler.server.api.access.records import GroupAcl, GroupPermission
 from graveler.server.api.call import Call, answer, created
-from graveler.server.api.errors import refusal
+from graveler.server.refusals import refusal
 
 POLICIES: Final[dict[GroupPermission, frozenset[str]]] = {
     "Admin": frozenset({"FSFullAccess", "AuthFullAccess", "RepoManagementFullAccess"}),

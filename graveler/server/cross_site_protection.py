@@ -1,4 +1,4 @@
-"""Refusal of requests that pages of other sites cause, for a server without access control.
+"""Protection against requests that pages of other sites cause, for a server without access control.
 
 Such a server listens on a loopback address, so that only programs of the machine reach it. A browser of the machine
 also sends it the requests of any page that the user looks at. A page cannot read the answers, but could make changes.
@@ -17,16 +17,13 @@ from collections.abc import Iterable
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from graveler.server.api.errors import refusal
 from graveler.server.observing import facts_of
+from graveler.server.refusals import refusal
 from graveler.server.same_site import from_another_site
 
 
-class KnownHosts:
-    """Application that serves requests for loopback addresses and the configured names only.
-
-    It refuses changes that pages of other sites cause.
-    """
+class CrossSiteProtection:
+    """Application that refuses requests for hosts that are not its own, and changes that pages of other sites cause."""
 
     def __init__(self, app: ASGIApp, names: Iterable[str]) -> None:
         """Create the application.
