@@ -466,6 +466,11 @@ def test_access_keys_that_cannot_sign_are_told_what_helps(place: Place, boto: Bo
     kept = iam.create_credential(name, secrets_keys=place.server.secrets_keys)
     wrong = kept.__class__(kept.access_key_id, kept.user, kept.creation_date, hashed.secret)
     assert refused(boto.open(wrong).list_buckets) == ("SignatureDoesNotMatch", 403)
+    other = f"deleted-{bucket}"
+    iam.create_user(other)
+    unused = iam.create_credential(other, secrets_keys=place.server.secrets_keys)
+    iam.delete_user(other)
+    assert refused(boto.open(unused).list_buckets) == ("InvalidAccessKeyId", 403)
 
 
 def test_content_of_other_writers_has_etags_that_no_client_takes_for_an_md5(
