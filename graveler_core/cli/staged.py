@@ -96,7 +96,7 @@ def compact(
 
 
 @verb(app, "reset")
-def reset(
+def reset(  # noqa: PLR0913, PLR0917 - options of a command
     session: Session,
     uri: BranchPrefix,
     hard: Annotated[
@@ -104,19 +104,24 @@ def reset(
         typer.Option("--hard", metavar="REF", help="Move the head of the branch to this commit: main~1, or a URI."),
     ] = None,
     expected: ExpectedOption = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Discard only the change of the path itself, and not of longer paths.")
+    ] = False,
     yes: YesOption = False,
 ) -> None:
     """Discard the uncommitted changes of a branch, or only those below a prefix. With --hard, move its head instead.
 
     With --hard and --expected, do so only if the head is at this commit.
 
-    JSON: one document with id, commit_id, prefix (null with --hard).
+    JSON: one document with id, commit_id, prefix (null with --hard or --exact), path (null without --exact).
     """
     target = prefix_uri(uri)
     if hard is not None and target.path:
         raise InvalidInput(f"URI {uri!r}: must name no path when --hard is given", kind=Kind.InvalidUrl)
     if hard is None and expected is not None:
         raise InvalidInput("--expected: needs --hard")
+    if exact and not target.path:
+        raise InvalidInput(f"URI {uri!r}: must name a path when --exact is given", kind=Kind.InvalidUrl)
     ref = ref_in(target.repository, hard) if hard is not None else None
     confirm(
         f"Discard the uncommitted changes of {target}?"
@@ -126,12 +131,18 @@ def reset(
     )
     with session.working("resetting"):
         branch = session.branch(target)
-        if ref is None:
-            branch.reset(prefix=target.path)
-        else:
+        if ref is not None:
             branch.hard_reset(ref, expected=expected)
+        elif exact:
+            branch.reset(path=target.path)
+        else:
+            branch.reset(prefix=target.path)
         record = branch.record()
-    document = {**branch_document(record), "prefix": target.path if ref is None else None}
+    document = {
+        **branch_document(record),
+        "prefix": target.path if ref is None and not exact else None,
+        "path": target.path if exact else None,
+    }
     what = f"moved branch {target.ref} to" if ref is not None else f"reset {target} to"
     session.out.result(document, f"{what} {record.commit_id[:SHORT_ID]}")
 

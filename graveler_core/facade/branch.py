@@ -17,8 +17,9 @@ from graveler_core.engine.reading.listing import PAGE_ROWS, PageSource, Window
 from graveler_core.engine.reading.snapshot import readable
 from graveler_core.engine.reading.tables import changes_of, staged_of
 from graveler_core.engine.references import reset
-from graveler_core.engine.staging import bulk, pressure
+from graveler_core.engine.staging import bulk, pressure, restore
 from graveler_core.engine.staging.pressure import BranchPressure
+from graveler_core.errors import InvalidInput
 from graveler_core.facade.direct_uploads import DirectUploads
 from graveler_core.facade.history import CommitRecord, commit_record
 from graveler_core.facade.listing import Listing
@@ -194,17 +195,22 @@ class Branch(DirectUploads, PartStaging):
         return commit_record(transact.transact(*self._at, transact.Transaction(operations, on_conflict, basis), draft))
 
     @operation("reset", needs.branch(Action.REVERT_BRANCH))
-    def reset(self, prefix: str = "") -> None:
+    def reset(self, prefix: str = "", *, path: str | None = None) -> None:
         """Discard what is staged.
 
         Args:
             prefix: Discard only changes of paths that begin with this. "" discards everything.
+            path: Discard only the change of this path. Do nothing if it has none.
 
         Raises:
-            InvalidInput: the prefix is not valid.
-            SlowDown: (only with a prefix) the branch has too many layers.
+            InvalidInput: the prefix or the path is not valid, or both are given.
+            SlowDown: (only with a prefix or a path) the branch has too many layers.
         """
-        if prefix_key(prefix):
+        if path is not None:
+            if prefix:
+                raise InvalidInput("reset: needs either a prefix or a path, not both")
+            restore.restore_path(*self._at, path)
+        elif prefix_key(prefix):
             bulk.restore_prefix(*self._at, prefix)
         else:
             reset.reset(*self._at)

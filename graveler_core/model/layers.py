@@ -6,6 +6,7 @@ restorations are stored in the branch record itself, so that they cost no additi
 
 from __future__ import annotations
 
+import operator
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -51,11 +52,13 @@ class PrefixRemoval(_Layer):
 
 
 class PrefixRestoration(_Layer):
-    """Restoration of the head's content under `prefix`, which hides the layers below."""
+    """Restoration of the head's content under `prefix`, or of its entry there if `exact`. It hides the layers below."""
 
     kind: Literal["restoration"] = "restoration"
     id: LayerId
     prefix: str
+    exact: bool = Field(default=False, exclude_if=operator.not_)
+    """`prefix` is the only path that the restoration covers."""
 
 
 Layer = Annotated[SealedToken | SegmentLayer | PrefixRemoval | PrefixRestoration, Field(discriminator="kind")]

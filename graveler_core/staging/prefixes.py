@@ -1,8 +1,9 @@
 """Meaning of prefix removals and restorations, as pure functions on intervals of keys.
 
 A removal hides everything older under its prefix. A restoration hides it too and shows the head of the branch instead.
-For a key without a visible record, the newest of these layers that covers the key therefore decides where to look it
-up: nowhere, in the head, or, if none covers it, in the base (the compacted tree if there is one, otherwise the head).
+An exact restoration covers a single path. For a key without a visible record, the newest of these layers that covers
+the key therefore decides where to look it up: nowhere, in the head, or, if none covers it, in the base (the compacted
+tree if there is one, otherwise the head).
 """
 
 from __future__ import annotations
@@ -34,7 +35,10 @@ class Span:
 
 def covers(layer: Layer, key: bytes) -> bool:
     """Return true if a layer is a removal or restoration that covers this key."""
-    return isinstance(layer, PrefixRemoval | PrefixRestoration) and key.startswith(layer.prefix.encode())
+    if not isinstance(layer, PrefixRemoval | PrefixRestoration):
+        return False
+    prefix = layer.prefix.encode()
+    return key == prefix if _is_exact(layer) else key.startswith(prefix)
 
 
 def source_of(layer: Layer) -> LookupSource:
@@ -53,8 +57,7 @@ def spans(layers: Sequence[Layer], start: bytes = b"", end: bytes | None = None)
     masks = [layer for layer in layers if isinstance(layer, PrefixRemoval | PrefixRestoration)]
     edges = {start}
     for mask in masks:
-        prefix = mask.prefix.encode()
-        edges |= {edge for edge in (prefix, prefix_end(prefix)) if edge is not None and edge > start}
+        edges |= {edge for edge in _interval(mask) if edge is not None and edge > start}
     ordered = sorted(edge for edge in edges if end is None or edge < end)
     cut = []
     for low, high in zip(ordered, [*ordered[1:], end], strict=False):
@@ -66,3 +69,13 @@ def spans(layers: Sequence[Layer], start: bytes = b"", end: bytes | None = None)
 def hidden(newer: Sequence[Layer]) -> list[tuple[bytes, bytes | None]]:
     """Return the intervals of keys in which these layers hide everything older, in order and without overlaps."""
     return [(span.start, span.end) for span in spans(newer) if span.source is not LookupSource.BASE]
+
+
+def _interval(layer: PrefixRemoval | PrefixRestoration) -> tuple[bytes, bytes | None]:
+    """Return the first key that a layer covers, and the key after the last one (`None` for no end)."""
+    prefix = layer.prefix.encode()
+    return prefix, prefix + b"\0" if _is_exact(layer) else prefix_end(prefix)
+
+
+def _is_exact(layer: PrefixRemoval | PrefixRestoration) -> bool:
+    return isinstance(layer, PrefixRestoration) and layer.exact

@@ -66,6 +66,16 @@ def test_a_reset_of_both_paths_takes_a_move_back_and_leaves_other_changes(flight
     assert listed(flights) == before
 
 
+def test_an_exact_reset_leaves_longer_paths_alone(flights: Cli) -> None:
+    before = listed(flights)
+    for path in ("readme", "readme.old"):
+        put(flights, path, b"staged")
+    changed = listed(flights)
+    [said] = flights("reset", "--yes", "--exact", f"{MAIN}/readme", "--json").documents
+    assert (said["path"], said["prefix"]) == ("readme", None)
+    assert listed(flights) == {**changed, "readme": before["readme"]}
+
+
 def test_a_reset_brings_back_no_uncommitted_content(flights: Cli) -> None:
     """Of moved and removed paths, as the help of mv and rm says. Another move brings it back."""
     committed = listed(flights)

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from typing import Final
-
 from starlette.responses import Response as HttpResponse
 
 from graveler.server.api.call import Call, answer, no_content, plain
 from graveler.server.api.commits import commit_record
 from graveler.server.api.records import ApiRef, BranchCreation, CherryPickCreation, ResetCreation, RevertCreation
-from graveler.server.entries import entry_at
 from graveler.server.refusals import refusal
-from graveler_core.errors import InvalidInput, Kind, PredicateFailed, SlowDown
-from graveler_core.facade.branch import Branch
+from graveler_core.errors import InvalidInput
 from graveler_core.facade.repository import Repository
-
-_RESET_ATTEMPTS: Final = 10
-"""Number of times that the reset of a path is tried while other clients change the path."""
 
 
 def list_branches(call: Call) -> HttpResponse:
@@ -49,12 +41,11 @@ def delete_branch(call: Call) -> HttpResponse:
 def reset_branch(call: Call) -> HttpResponse:
     """Discard staged changes: all, those below a prefix, or that of one path."""
     wanted: ResetCreation = call.body
-    repo = call.graveler.repository(call.repository)
-    branch = repo.branch(call.branch)
+    branch = call.graveler.repository(call.repository).branch(call.branch)
     if wanted.type != "reset" and not wanted.path:
         raise InvalidInput(f"reset of type {wanted.type!r}: needs a path")
     if wanted.type == "object":
-        _reset_path(repo, branch, wanted.path)
+        branch.reset(path=wanted.path)
     else:
         branch.reset(wanted.path if wanted.type == "common_prefix" else "")
     return no_content()
@@ -97,28 +88,6 @@ def cherry_pick(call: Call) -> HttpResponse:
         mainline=max(1, wanted.parent_number),
     )
     return answer(201, commit_record(made))
-
-
-def _reset_path(repo: Repository, branch: Branch, path: str) -> None:
-    """Stage the committed entry of a path again, or remove the path if it has none. Both leave no change.
-
-    A concurrent write may have changed the path since it was read, and a concurrent commit the committed entry. The
-    path is therefore compared until the branch shows what is committed.
-
-    Raises:
-        SlowDown: The path changes again and again.
-    """
-    for _ in range(_RESET_ATTEMPTS):
-        current = entry_at(branch, path)
-        committed = entry_at(repo.at(f"{branch.name}@"), path)
-        if (current and current.identity) == (committed and committed.identity):
-            return
-        with suppress(PredicateFailed):  # another client has changed the path
-            if committed is None:
-                branch.remove(path)
-            else:
-                branch.stage_if(path, committed, current)
-    raise SlowDown(f"path {path!r}: other clients change it at the same time; try again", kind=Kind.RetriesExhausted)
 
 
 def _lacks_parent(repo: Repository, wanted: RevertCreation | CherryPickCreation) -> bool:

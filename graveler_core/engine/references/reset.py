@@ -5,7 +5,7 @@ token, no compacted tree, epoch + 1. This makes the reset visible. A crash befor
 layers that are still listed, which the cleaner keeps. A crash after it leaves unreachable layers, which the cleaner
 drops.
 
-`reset(prefix)` adds a restoration layer: see `engine.staging.bulk`.
+`reset(prefix)` adds a restoration layer: see `engine.staging.bulk`. `reset(path=…)`: see `engine.staging.restore`.
 
 `hard_reset(ref)` refuses a dirty branch, records the head as a former head (`engine.references.former_heads`), and
 with that swaps the branch record once ✓: the head becomes the commit, the compacted tree becomes none, epoch + 1. The

@@ -125,9 +125,9 @@ def remove_prefix(stores: Stores, repo: RepositoryId, branch: BranchId, prefix: 
     _push(stores, repo, branch, _Wanted(lambda now: _Built(layer)))
 
 
-def restore_prefix(stores: Stores, repo: RepositoryId, branch: BranchId, prefix: str) -> None:
-    """Discard staged changes under a prefix, so that the head becomes visible there."""
-    layer = PrefixRestoration(id=LayerId(stores.ids.fresh()), prefix=prefix)
+def restore_prefix(stores: Stores, repo: RepositoryId, branch: BranchId, prefix: str, *, exact: bool = False) -> None:
+    """Discard staged changes under a prefix, so that the head becomes visible there. If `exact`, it is a path."""
+    layer = PrefixRestoration(id=LayerId(stores.ids.fresh()), prefix=prefix, exact=exact)
     _push(stores, repo, branch, _Wanted(lambda now: _Built(layer), resets=True))
 
 

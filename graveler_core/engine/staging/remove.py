@@ -57,7 +57,7 @@ def remove(stores: Stores, repo: RepositoryId, branch: BranchId, paths: Sequence
         OutcomeUnknown: Some of the paths may have been removed or may still be removed.
     """
     removed = sorted({path_key(path) for path in paths})
-    if not _deleted(stores, repo, branch, removed):
+    if not delete_rows(stores, repo, branch, removed):
         tombstone = encode_tombstone()
         records = [(path, tombstone) for path in removed]
         set_records(stores, repo, branch, lambda registers: records, tombstones=len(records))
@@ -66,13 +66,28 @@ def remove(stores: Stores, repo: RepositoryId, branch: BranchId, paths: Sequence
 def remove_many(stores: Stores, repo: RepositoryId, branch: BranchId, paths: Sequence[str]) -> None:
     """Remove many paths atomically. Raises the same errors as `bulk.stage_records`."""
     removed = sorted({path_key(path) for path in paths})
-    if not _deleted(stores, repo, branch, removed):
+    if not delete_rows(stores, repo, branch, removed):
         stage_records(stores, repo, branch, tombstone_table(removed))
 
 
-def _deleted(stores: Stores, repo: RepositoryId, branch: BranchId, removed: Sequence[bytes]) -> bool:
-    """Delete the staged records of all paths. Return `False` if a deletion would not remove the paths, or was not
-    done.
+def delete_rows(
+    stores: Stores, repo: RepositoryId, branch: BranchId, removed: Sequence[bytes], *, to_head: bool = False
+) -> bool:
+    """Delete the staged records of some paths, if nothing else is known of the paths.
+
+    Args:
+        stores: Stores of the flow.
+        repo: The repository.
+        branch: The branch.
+        removed: Keys of the paths, sorted.
+        to_head: The branch shall show its head at the paths, instead of nothing.
+
+    Returns:
+        `True` if all records were deleted. `False` if nothing was done: a path has no staged entry, or there is another
+        layer or a compacted tree that knows a path, or the store cannot do it.
+
+    Raises:
+        OutcomeUnknown: The records may have been deleted or may still be deleted.
     """
     if not 0 < len(removed) <= FEW_PATHS or not stores.kv.deletes_together():
         return False
@@ -90,7 +105,7 @@ def _deleted(stores: Stores, repo: RepositoryId, branch: BranchId, removed: Sequ
         for (partition, key), found in zip(at, staged, strict=True)
         if found is not None and found.value != encode_tombstone()
     ]
-    if len(rows) < len(removed) or _any_below(stores, used, removed):
+    if len(rows) < len(removed) or _is_wrong_below(stores, used, removed, to_head=to_head):
         return False
     there = keys.branch(used.repository, branch)
     try:
@@ -100,8 +115,10 @@ def _deleted(stores: Stores, repo: RepositoryId, branch: BranchId, removed: Sequ
     return True
 
 
-def _any_below(stores: Stores, used: Registers, removed: Sequence[bytes]) -> bool:
-    """Return `True` if the tree below the layers may contain one of these paths."""
+def _is_wrong_below(stores: Stores, used: Registers, removed: Sequence[bytes], *, to_head: bool) -> bool:
+    """Return `True` if the tree below the layers may contain one of these paths, or with `to_head` is not the head."""
+    if to_head:
+        return used.branch.compacted_metarange is not None
     try:
         view = view_of(stores, used)
         return any(identities_of_few(view.indexes, view.base, removed))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 from uuid import uuid4
@@ -12,9 +12,8 @@ from uuid import uuid4
 import pytest
 
 from graveler.server.api.access.group_acls import POLICIES
-from graveler_core.errors import PredicateFailed
-from graveler_core.facade.branch import Branch
 from graveler_core.iam.setup import PRESET_GROUPS
+from graveler_core.model.entry import AddressType, Entry
 from graveler_core.model.layers import MAX_LAYERS
 from tests.graveler.server.conftest import Place
 from tests.graveler.server.plain_http import Http, header_of, user_who_may
@@ -276,51 +275,25 @@ def test_a_refusal_of_a_hook_is_a_failed_precondition(place: Place, http: Http) 
     sent(http, "POST", f"/repositories/{name}/branches", {"name": "dev", "source": "main"}, 412)
 
 
-@pytest.mark.parametrize("exists", [True, False])
-@pytest.mark.parametrize("written", [True, False])
-def test_the_reset_of_a_path_reverts_no_concurrent_commit(
-    place: Place, http: Http, monkeypatch: pytest.MonkeyPatch, exists: bool, written: bool
-) -> None:
+def test_the_reset_of_a_path_needs_only_the_permission_to_revert_a_branch(place: Place, http: Http) -> None:
+    """Its committed entry may have been imported from a place that the user may not name."""
     name = place.repository()
-    main = place.server.graveler.repository(name).branch("main")
-    if exists:
-        main.put("a", b"old")
-        main.commit("old")
-    main.put("a", b"new")
-    changed = list[str]()
-
-    def meanwhile(original: Callable[..., Any]) -> Callable[..., Any]:
-        def call(branch: Branch, *arguments: Any) -> Any:
-            if not changed:
-                changed.append("a")
-                if written:
-                    main.put("a", b"newer")
-                main.commit("newer")
-            return original(branch, *arguments)
-
-        return call
-
-    for method in ("stage_if", "remove"):
-        monkeypatch.setattr(Branch, method, meanwhile(getattr(Branch, method)))
-    sent(http, "PUT", f"/repositories/{name}/branches/main", {"type": "object", "path": "a"}, 204)
-    assert (main.read("a"), list(main.uncommitted()), changed) == (b"newer" if written else b"new", [], ["a"])
-
-
-def test_the_reset_of_a_path_gives_up_if_it_changes_again_and_again(
-    place: Place, http: Http, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    name = place.repository()
-    main = place.server.graveler.repository(name).branch("main")
-    main.put("a", b"old")
-    main.commit("old")
-    main.put("a", b"new")
-
-    def refused(branch: Branch, path: str, *rest: object) -> None:
-        raise PredicateFailed(f"path {path!r}: it has another entry")
-
-    monkeypatch.setattr(Branch, "stage_if", refused)
-    said = sent(http, "PUT", f"/repositories/{name}/branches/main", {"type": "object", "path": "a"}, 429)
-    assert said["message"] == "path 'a': other clients change it at the same time; try again"
+    repo = place.server.graveler.repository(name)
+    main = repo.branch("main")
+    main.stage("a", Entry(address="s3://elsewhere/a", address_type=AddressType.FULL, size=1, checksum="1"))
+    main.commit("Import a")
+    for path in ("a", "a/b", "new"):
+        main.put(path, b"changed")
+    path, body = f"/repositories/{name}/branches/main", {"type": "object"}
+    user = header_of(user_who_may(place, "fs:ReadRepository", "fs:ReadBranch", "fs:RevertBranch"))
+    for reset in ("a", "new", "absent"):
+        found, said, _ = http.send("PUT", path, json.dumps({**body, "path": reset}).encode(), user)
+        assert found == 204, said
+    assert [change.path for change in main.uncommitted()] == ["a/b"]
+    writer = header_of(
+        user_who_may(place, "fs:ReadRepository", "fs:ReadBranch", "fs:WriteObject", "fs:DeleteObject", "fs:ReadObject")
+    )
+    assert http.send("PUT", path, json.dumps({**body, "path": "a/b"}).encode(), writer)[0] == 401
 
 
 def test_a_read_only_repository_is_created_read_only_or_not_at_all(place: Place, http: Http) -> None:

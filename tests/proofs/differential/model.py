@@ -72,7 +72,8 @@ class Commit:
 class Branch:
     """A branch: its head, and what is staged on it.
 
-    `records` is what `staged()` shows. `spans` are removals ("-") and restorations ("+") of prefixes, oldest first.
+    `records` is what `staged()` shows. `spans` are removals ("-") and restorations ("+") of prefixes, and restorations
+    of single paths ("="), oldest first.
     `base` is the compacted tree. `layers` counts bulk writes and operations on prefixes, which put a layer on top.
     """
 
@@ -217,7 +218,7 @@ class Repo:
         if path in branch.records:
             return True
         for sign, prefix in reversed(branch.spans):
-            if path.startswith(prefix):
+            if path == prefix or (sign != "=" and path.startswith(prefix)):
                 return sign == "-"
         return branch.base is not None and not same(branch.base.get(path), self.head(branch).get(path))
 
@@ -253,6 +254,18 @@ class Repo:
             branch.shown.update((p, v) for p, v in self.head(branch).items() if p.startswith(prefix))
         branch.spans.append((sign, prefix))
         branch.layers += 1
+
+    def restore(self, branch: Branch, path: str) -> None:
+        """Let the head show at one path: by a row less, or by a restoration of the path."""
+        committed = self.head(branch).get(path)
+        row = branch.records.get(path) is not None and branch.base is None and not branch.layers
+        if not row and same(branch.shown.get(path), committed):
+            return
+        branch.records.pop(path, None)
+        put(branch.shown, path, committed)
+        if not row:
+            branch.spans.append(("=", path))
+            branch.layers += 1
 
     def begin(self, branch: Branch, head: str | None = None) -> None:
         """Put a branch at a commit, or where it is, with nothing staged."""

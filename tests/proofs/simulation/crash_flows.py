@@ -20,7 +20,7 @@ from graveler_core.engine.references import branching, reset
 from graveler_core.engine.repositories import creation as repository
 from graveler_core.engine.repositories import deletion
 from graveler_core.engine.repositories import undeletion as undelete
-from graveler_core.engine.staging import bulk, write
+from graveler_core.engine.staging import bulk, restore, write
 from graveler_core.engine.staging import remove as removing
 from graveler_core.errors import Conflict, GravelerError, NoChanges, NotFound, NotUnique, SlowDown
 from graveler_core.model.changes import MergeForm
@@ -223,6 +223,10 @@ FLOWS = {
         "remove prefix", staged, lambda s: bulk.remove_prefix(s, REPO, WORK, "a/"), (("a/1", None), ("a/2", None))
     ),
     "reset prefix": Flow("reset prefix", staged, lambda s: bulk.restore_prefix(s, REPO, WORK, "a/"), discards="a/"),
+    "reset path": Flow("reset prefix", staged, lambda s: restore.restore_path(s, REPO, WORK, "a/2"), discards="a/2"),
+    "reset path of a row": Flow(
+        "reset prefix", one_staged, lambda s: restore.restore_path(s, REPO, WORK, "b/1"), discards="b/1"
+    ),
     "commit": Flow("commit", staged, lambda s: commit.commit(s, REPO, WORK, KEYED).id),
     "commit on a compacted tree": Flow("commit", compacted, lambda s: commit.commit(s, REPO, WORK, KEYED).id),
     "commit without a key": Flow(

@@ -240,7 +240,7 @@ class Observer:
                     held = [self._segment(repo, layer).get(path, "nothing")]
                 case PrefixRemoval() if path.startswith(layer.prefix):
                     held = [None]
-                case PrefixRestoration() if path.startswith(layer.prefix):
+                case PrefixRestoration() if path == layer.prefix or (not layer.exact and path.startswith(layer.prefix)):
                     held = [head.get(path)]
             shown = held[0] if shown == "nothing" else shown
             others.update(value for value in held if value != "nothing")

@@ -144,6 +144,7 @@ def test_wrong_usage_is_one_line_and_code_2(
         ["merge", "graveler://flights/dev", "graveler://weather/main", "-m", "x"],
         ["diff", "graveler://flights/main"],
         ["reset", "graveler://flights/main/a", "--hard", "main~1"],
+        ["reset", "graveler://flights/main", "--exact"],
         ["status", "flights"],
         ["compact", "graveler://flights"],
         ["repo", "thresholds", "graveler://flights/main/a", "--layers", "2"],

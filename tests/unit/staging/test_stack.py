@@ -32,7 +32,7 @@ PREFIX = st.sampled_from(["", "a", "a/", "a/1", "b/", "é", "\U0010ffff", "z"])
 WORDS = st.one_of(
     st.tuples(st.just("token"), RECORDS),
     st.tuples(st.just("segment"), RECORDS),
-    st.tuples(st.sampled_from(["removal", "restoration"]), PREFIX),
+    st.tuples(st.sampled_from(["removal", "restoration", "exact restoration"]), PREFIX),
 )
 _fresh = count()
 
@@ -52,8 +52,9 @@ def stack_of(words: list[tuple[str, Records | str]]) -> Stack:
     for word, said in words:
         name = f"{next(_fresh)}"
         if isinstance(said, str):
+            exact = {"exact": True} if word == "exact restoration" else {}
             kind = PrefixRemoval if word == "removal" else PrefixRestoration
-            layers.append(kind(id=LayerId(name), prefix=said))
+            layers.append(kind(id=LayerId(name), prefix=said, **exact))
         elif word == "token":
             if said:
                 area.put_table(kv, StagingToken(name), table(said))
@@ -69,7 +70,7 @@ def wanted(words: list[tuple[str, Records | str]], path: str) -> Staged | Lookup
     """The newest word on a path."""
     for word, said in words:
         if isinstance(said, str):
-            if path.startswith(said):
+            if path == said or (path.startswith(said) and word != "exact restoration"):
                 return LookupSource.NOTHING if word == "removal" else LookupSource.HEAD
         elif path in said:
             return Staged(staged(path, said[path]))

@@ -13,6 +13,7 @@ from graveler_core.gc.namespaces import empty_namespaces
 from graveler_core.refs import repositories
 from graveler_core.stores import Stores
 from graveler_core.stores.registers import KEPT
+from tests.old_paths import any_path
 from tests.proofs.differential.steps.writing import UNKNOWN, adopt, pick
 from tests.proofs.differential.values import staged_value
 from tests.proofs.differential.world import Clock, Handle, World
@@ -66,7 +67,8 @@ def stage_again(w: World, r: Random) -> None:
     handle, branch, may = w.use(r), w.model.branches.get(name), w.model.forbidden(name, "write")
     lenient = may | {UNKNOWN} if may else set(may)
     try:
-        w.branch(handle, name).stage(path, entry)
+        with any_path():
+            w.branch(handle, name).stage(path, entry)
     except GravelerError as error:
         said = (type(error).__name__, str(error.kind))
         if address not in known:

@@ -31,6 +31,7 @@ STEPS: dict[Step, float] = {
     writing.remove_many: 5,
     writing.remove_prefix: 3,
     writing.reset: 2,
+    writing.reset_path: 2,
     writing.bad_paths: 0.5,
     committing.commit: 10,
     committing.compact: 1.5,

@@ -191,7 +191,9 @@ def _based(w: World, branch: Branch, on: Basis | str | None) -> tuple[Refusals, 
     if one.keys() != other.keys() or any(not same(one[path], other[path]) for path in one):
         may.add(LOST_RACE)
     for prefix in basis.under:
-        if any(sign == "+" and span != prefix and span.startswith(prefix) for sign, span in branch.spans):
+        if any(
+            sign in "+=" and (sign, span) != ("+", prefix) and span.startswith(prefix) for sign, span in branch.spans
+        ):
             return may, True
         if _staged_under(w, branch, prefix):
             may.add(DIRTY)

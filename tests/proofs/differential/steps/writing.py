@@ -148,6 +148,21 @@ def reset(w: World, r: Random) -> None:
             w.model.begin(branch)
 
 
+def reset_path(w: World, r: Random) -> None:
+    """Discard what is staged at one path."""
+    name, path = pick(w, r), w.names.path(r)
+    branch = w.model.branches.get(name)
+    if branch is not None and branch.records and r.random() < 0.7:
+        path = r.choice([*branch.records])
+    w.said = ("reset path", name, path)
+    if held_up(w, name):
+        return
+    handle, may = w.use(r), w.model.forbidden(name, "write")
+    if w.attempt(may, lambda: w.branch(handle, name).reset(path=path) or True):
+        w.model.restore(w.model.branches[name], path)
+        look(w, r, w.model.branches[name], path)
+
+
 def bad_paths(w: World, r: Random) -> None:
     """Paths that break a rule are refused, and change nothing."""
     name, path = r.choice([*w.model.branches]), r.choice(BAD_PATHS)

@@ -218,7 +218,8 @@ def test_a_reset_took_it_and_another_commit_took_what_was_staged_later(
     assert [c.message for c in world.graveler().repository("repo").log("main")][:1] == ["other"]
 
 
-def test_a_reset_of_a_prefix_is_not_undone(world: World, main: Branch) -> None:
+@pytest.mark.parametrize("what", [{"prefix": "p/"}, {"path": "p/1"}])
+def test_a_reset_of_a_prefix_or_a_path_is_not_undone(world: World, main: Branch, what: dict[str, str]) -> None:
     """The restoration stands above what is being committed, so the commit is built again with it."""
     main.stage("p/1", entry(1))
     main.commit("base")
@@ -229,7 +230,7 @@ def test_a_reset_of_a_prefix_is_not_undone(world: World, main: Branch) -> None:
     recorded(world, kv)
     advance = before_call(kv, "write_and_swap", 0)
     kv.reset()
-    kv.before[advance] = lambda: main.reset("p/")
+    kv.before[advance] = lambda: main.reset(**what)
     mine.commit("mine")
     assert main.get("p/1").size == 1
     assert world.graveler().repository("repo").at("main@").get("p/1").size == 1

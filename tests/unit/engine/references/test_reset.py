@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import pytest
 
-from graveler_core.errors import NotFound
+from graveler_core.errors import InvalidInput, NotFound
 from graveler_core.facade.branch import Branch
+from tests.unit.engine.interposed import Interposed
 from tests.unit.engine.world import World, entry
 
 
@@ -49,6 +52,67 @@ def test_a_prefix_looks_through_to_the_head(main: Branch, compacted: bool) -> No
     assert content(main) == {"a": 1, "p/1": 0, "p/2": 0, "p/4": 4}
     main.commit("after")
     assert content(main) == {"a": 1, "p/1": 0, "p/2": 0, "p/4": 4}
+
+
+@pytest.mark.parametrize("below", ["nothing", "tree", "layer"])
+@pytest.mark.parametrize("path", ["a", "p/1", "p/3"])
+def test_a_path_looks_through_to_the_head_alone(main: Branch, path: str, below: str) -> None:
+    """Of a changed, a removed and an added path. Paths that begin with the path keep their changes."""
+    committed, longer = {"a": 0, "p/1": 0, "p/2": 0}, f"{path}/x"
+    main.stage(longer, entry(5))
+    if below == "tree":
+        main.compact()
+    if below == "layer":
+        main.remove_prefix("q/")
+    before, epoch = content(main), main.record().epoch
+    main.reset(path=path)
+    expected = {**before, path: committed.get(path)}
+    assert content(main) == {each: size for each, size in expected.items() if size is not None}
+    deleted = below == "nothing" and path != "p/1"
+    assert main.record().epoch == epoch + (not deleted)
+    assert {change.path for change in main.uncommitted()} == {"a", "p/1", "p/3", longer} - {path}
+    main.commit("after")
+    assert content(main) == {each: size for each, size in expected.items() if size is not None}
+    main.stage(path, entry(6))
+    assert main.get(path).size == 6
+
+
+def test_the_only_change_leaves_a_clean_branch(world: World) -> None:
+    branch = world.branch()
+    branch.stage("a", entry(0))
+    branch.commit("base")
+    branch.stage("a", entry(1))
+    branch.reset(path="a")
+    branch.hard_reset("main")  # refused if anything is staged
+
+
+def test_a_path_without_a_change_gets_no_layer(main: Branch) -> None:
+    main.reset(path="a")
+    before = main.record()
+    for path in ("a", "p/2", "absent"):
+        main.reset(path=path)
+    assert main.record() == before
+
+
+def test_one_argument_only(main: Branch) -> None:
+    before = main.record()
+    for arguments in ({"prefix": "p/", "path": "p/1"}, {"path": ""}):
+        with pytest.raises(InvalidInput):
+            main.reset(**arguments)
+    assert main.record() == before
+
+
+def test_the_reset_of_a_path_reverts_no_concurrent_commit(world: World, main: Branch) -> None:
+    """In every order of its calls with the commit: either one is first."""
+    for call in count():
+        main.stage("a", entry(10 + call))
+        kv = Interposed(world.kv)
+        kv.before[call] = lambda: main.commit("theirs")
+        world.branch(kv).reset(path="a")
+        assert list(main.uncommitted("a")) == []
+        if call >= len(kv.verbs):
+            break
+    assert call > 5
 
 
 def test_removals_and_restorations_on_top_of_each_other(main: Branch) -> None:
