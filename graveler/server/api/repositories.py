@@ -9,9 +9,9 @@ from starlette.responses import Response as HttpResponse
 
 from graveler.server.api.call import Call, answer, no_content
 from graveler.server.api.records import ApiRepository, RepositoryCreation
-from graveler.server.api.sample_data import add_sample_data
+from graveler.server.api.sample_data import SAMPLE, add_sample_data
 from graveler_core.errors import InvalidInput
-from graveler_core.facade.preflight import require_on_repository
+from graveler_core.facade.preflight import require_on_repository, require_to_commit
 from graveler_core.facade.repository import Repository
 from graveler_core.model.permission import Action
 
@@ -38,7 +38,10 @@ def create_repository(call: Call) -> HttpResponse:
     create = call.graveler.create_bare_repository if bare else call.graveler.create_repository
     namespace = _namespace(wanted.storage_namespace, call.settings.storage_root)
     call.settings.check_address(namespace)
-    if wanted.read_only:  # without permission for the last step, the repository would stay writable
+    # Without permission for a later step, an empty or writable repository would stay behind.
+    if wanted.sample_data:
+        require_to_commit(call.graveler, wanted.name, wanted.default_branch, SAMPLE)
+    if wanted.read_only:
         require_on_repository(call.graveler, wanted.name, Action.UPDATE_REPOSITORY)
     made = create(wanted.name, namespace, default_branch=wanted.default_branch, adopt=bare)
     if wanted.sample_data:

@@ -25,14 +25,15 @@ Mekong,Asia,4350
 Murray,Australia,2508
 Nile,Africa,6650
 """
-_CONTENTS: Final = {
+SAMPLE: Final = {
     "README.md": (_README, "text/markdown"),
     "tables/rivers.csv": (_RIVERS, "text/csv"),
 }
+"""Text and content type by path."""
 
 
 def add_sample_data(branch: Branch) -> None:
     """Commit the sample to a branch."""
-    for path, (text, content_type) in _CONTENTS.items():
+    for path, (text, content_type) in SAMPLE.items():
         branch.put(path, text.encode(), content_type=content_type)
     branch.commit("Add sample data")

@@ -307,3 +307,16 @@ def test_a_read_only_repository_is_created_read_only_or_not_at_all(place: Place,
         "POST", "/repositories", json.dumps(wanted | {"read_only": False}).encode(), header_of(creator)
     )
     assert (found, json.loads(said)["read_only"]) == (201, False)
+
+
+def test_a_repository_with_sample_data_is_created_with_them_or_not_at_all(place: Place, http: Http) -> None:
+    name = f"sample-{uuid4().hex[:8]}"
+    body = json.dumps({"name": name, "storage_namespace": place.namespace(), "sample_data": True}).encode()
+    may = ["fs:CreateRepository", "fs:AttachStorageNamespace", "fs:ReadRepository"]
+    for lacking in ("fs:ReadBranch", "fs:CreateCommit", "fs:WriteObject"):
+        found, said, _ = http.send("POST", "/repositories", body, header_of(user_who_may(place, *may)))
+        assert (found, lacking in json.loads(said)["message"]) == (401, True), said
+        assert [repo.id for repo in place.server.graveler.list_repositories(name)] == []
+        may.append(lacking)
+    found, said, _ = http.send("POST", "/repositories", body, header_of(user_who_may(place, *may)))
+    assert found == 201, said
