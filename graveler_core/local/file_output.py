@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from graveler_core.errors import InvalidInput, Kind
+from graveler_core.local.names import refusal_of_names
 
 
 def local_path(path: str) -> Path:
@@ -19,13 +20,10 @@ def local_path(path: str) -> Path:
     Raises:
         InvalidInput: The path would lead out of the directory, or has no name as a file.
     """
-    names = path.split("/")
-    if "\0" in path or any(name in ("", ".", "..") for name in names) or (os.sep != "/" and os.sep in path):
-        raise InvalidInput(
-            f"path {path!r}: cannot be a local file, because a name is empty, '.' or '..', or contains NUL",
-            kind=Kind.InvalidPath,
-        )
-    return Path(*names)
+    reason = refusal_of_names(path)
+    if reason:
+        raise InvalidInput(f"path {path!r}: cannot be a local file, because {reason}", kind=Kind.InvalidPath)
+    return Path(*path.split("/"))
 
 
 @contextmanager

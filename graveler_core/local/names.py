@@ -13,18 +13,23 @@ _NAME_BYTES: Final = 255
 """Number of bytes of the longest name that common file systems allow."""
 
 
-def refusal_of_path(path: str) -> str:
-    """Return why a path of a repository, relative to the prefix, cannot be a file of a directory, or ""."""
-    if path.endswith("/"):
-        return "it marks a directory, and is no file"
+def refusal_of_names(path: str) -> str:
+    """Return why a path would lead out of a directory or has no name as a file, or ""."""
     names = path.split("/")
-    if any(name.casefold() == FOLDER for name in names):
-        return f"{FOLDER} is kept for graveler itself"
     if "\0" in path or any(name in ("", ".", "..") for name in names) or (os.sep != "/" and os.sep in path):
         return "a name is empty, '.' or '..', or contains NUL"
     if os.sep != "/" and any(":" in name or name.endswith((".", " ")) for name in names):
         return "a name contains ':', or ends in '.' or a space"  # Windows would write to another file
-    return _refusal_of_length(path)
+    return ""
+
+
+def refusal_of_path(path: str) -> str:
+    """Return why a path of a repository, relative to the prefix, cannot be a file of a directory, or ""."""
+    if path.endswith("/"):
+        return "it marks a directory, and is no file"
+    if any(name.casefold() == FOLDER for name in path.split("/")):
+        return f"{FOLDER} is kept for graveler itself"
+    return refusal_of_names(path) or _refusal_of_length(path)
 
 
 def refusal_of_file(path: str) -> str:

@@ -14,6 +14,7 @@ from graveler_core.errors import Conflict, InvalidInput
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.local.committing import commit
+from graveler_core.local.file_output import local_path
 from graveler_core.local.names import refusal_of_path
 from graveler_core.local.pulling import checkout, clone, init, pull
 from graveler_core.local.status import status
@@ -232,8 +233,11 @@ def test_a_file_system_that_does_not_distinguish_capitals(
 @pytest.mark.parametrize("path", ["C:evil.exe", "a.txt:stream", ".graveler./config", "s /c"])
 def test_names_with_another_meaning_on_windows(monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     assert refusal_of_path(path) == ""
+    assert local_path(path) == Path(path)
     monkeypatch.setattr(os, "sep", "\\")
     assert refusal_of_path(path) == "a name contains ':', or ends in '.' or a space"
+    with pytest.raises(InvalidInput, match="cannot be a local file, because a name contains ':'"):
+        local_path(path)
 
 
 def test_a_file_that_is_a_directory_too(lake: Graveler, repo: Repository, work: Path) -> None:
