@@ -90,7 +90,8 @@ class MigrationFromLakefs:
             What was done.
 
         Raises:
-            InvalidInput: a location is not valid, the namespaces overlap, or the default branch is not known.
+            InvalidInput: a location is not valid, the namespaces overlap, or the default branch is not known or another
+                one than that of an interrupted call.
             NotUnique: (`RepositoryExists`) the repository exists, and was not migrated from this source.
                 (`NamespaceInUse`) The namespace is in use, or holds objects of another repository and `adopt` is false.
             NotFound: there is no dump, or the server has no such repository.

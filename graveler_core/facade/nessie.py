@@ -73,7 +73,8 @@ class MigrationFromNessie:
             What was done.
 
         Raises:
-            InvalidInput: a location or a name is not valid, or the default branch is not known.
+            InvalidInput: a location or a name is not valid, or the default branch is not known or another one than that
+                of an interrupted call.
             NotUnique: (`RepositoryExists`) the repository exists, and was not imported from this export.
                 (`NamespaceInUse`) The namespace is in use, or holds objects of another repository and `adopt` is false.
             NotFound: there is no export.

@@ -41,7 +41,7 @@ def begin_migration(stores: Stores, wanted: NewRepository) -> Held[RepositoryRec
         NotFound: An earlier repository with the name is still being deleted (`RepositoryDeleting`).
         Conflict: An earlier run has begun it from another state of the source (`StoreChanged`), or another run is
             continuing it now (`LostRace`).
-        InvalidInput: An earlier run has begun it with another storage namespace or boundary seed.
+        InvalidInput: An earlier run has begun it with another storage namespace, default branch or boundary seed.
         Unavailable: The namespace is not writable.
     """
     place = namespace(wanted.storage_namespace)
@@ -82,6 +82,7 @@ def _taken_over(stores: Stores, wanted: NewRepository, place: Namespace) -> Held
         )
     for what, before, now in (
         ("storage namespace", found.storage_namespace, place.uri),
+        ("default branch", found.default_branch, wanted.default_branch),
         ("boundary seed", found.boundary_seed, wanted.boundary_seed),
     ):
         if before != now:

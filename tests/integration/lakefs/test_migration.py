@@ -237,12 +237,16 @@ def test_a_missing_range_stops_the_run_and_a_later_one_completes_it(tmp_path: Pa
     data = lost.read_bytes()
     lost.unlink()
 
-    def run() -> None:
-        graveler.migrate_lakefs(REPOSITORY, place.as_uri(), world.namespace("own"), manifest=fixtures.manifest("first"))
+    def run(**options: str) -> None:
+        manifest = fixtures.manifest("first")
+        graveler.migrate_lakefs(REPOSITORY, place.as_uri(), world.namespace("own"), manifest=manifest, **options)
 
     with pytest.raises(CorruptData, match="it is missing"):
         run()
     assert [*graveler.list_repositories()] == []
     lost.write_bytes(data)
+    with pytest.raises(InvalidInput, match="its migration began with the default branch 'main', not 'dev'"):
+        run(default_branch="dev")
     run()
+    assert graveler.repository(REPOSITORY).default_branch == "main"
     assert [*graveler.verify_lakefs(REPOSITORY, place.as_uri(), manifest=fixtures.manifest("first"))] == []

@@ -110,7 +110,7 @@ def test_a_namespace_that_is_taken() -> None:
     assert held.value.creation_date.year == 2020
 
 
-def test_another_state_seed_or_namespace() -> None:
+def test_another_state_seed_namespace_or_default_branch() -> None:
     world = World()
     first = migrating.begin_migration(world.stores(), wanted(world))
     with pytest.raises(Conflict) as caught:
@@ -122,6 +122,8 @@ def test_another_state_seed_or_namespace() -> None:
     with pytest.raises(InvalidInput, match=r"its migration began with the storage namespace '.*/data', not '.*/other'"):
         migrating.begin_migration(world.stores(), elsewhere)
     assert access.read(world.kv, keys.namespace_claim(world.namespace("other"))) is None
+    with pytest.raises(InvalidInput, match="its migration began with the default branch 'main', not 'dev'"):
+        migrating.begin_migration(world.stores(), replace(wanted(world), default_branch=BranchId("dev")))
     again = migrating.begin_migration(world.stores(), wanted(world))
     assert again.value.uid == first.value.uid
     assert again.value.nonce != first.value.nonce
