@@ -15,6 +15,8 @@ from fsspec.compression import compr
 from fsspec.spec import AbstractBufferedFile
 
 from graveler.fs.failures import as_os_errors
+from graveler.fs.infos import file_info
+from graveler.fs.paths import FsPath
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -29,11 +31,12 @@ _CLOSERS: Final = frozenset({"fsspec.core", "pandas.io.common", "pyarrow.parquet
 
 
 class ReadFile(AbstractBufferedFile):
-    """A file opened for reading. It shows the content that the file had when it was opened."""
+    """A file opened for reading. It shows the content and the information of the file when it was opened."""
 
-    def __init__(self, fs: Any, path: str, content: ContentFile, **options: Any) -> None:
+    def __init__(self, fs: Any, at: FsPath, content: ContentFile, **options: Any) -> None:
         self._content = content
-        super().__init__(fs, path, mode="rb", **{**options, "size": content.size})
+        super().__init__(fs, str(at), mode="rb", **{**options, "size": content.size})
+        self.details = file_info(at, content.entry)
 
     def _fetch_range(self, start: int, end: int) -> bytes:
         with as_os_errors():

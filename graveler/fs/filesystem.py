@@ -85,7 +85,7 @@ class GravelerFileSystem(Listings, Reads, Writes):
                 content = self.snapshot(self.file_path(at)).open(at.path)
                 return ReadFile(
                     self,
-                    str(at),
+                    at,
                     content,
                     block_size=block_size or self.blocksize,
                     cache_options=cache_options,

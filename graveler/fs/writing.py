@@ -8,6 +8,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from fsspec.core import has_magic
+
 from graveler.fs.failures import as_os_errors
 from graveler.fs.paths import FsPath, parse
 from graveler.fs.refs import RefFileSystem
@@ -117,8 +119,9 @@ class Writes(RefFileSystem):
         self._remove(parse(path))
 
     def rm(self, path: Any, recursive: bool = False, maxdepth: int | None = None) -> None:
-        """Remove files, or directories with everything below.
+        """Remove files, or directories with everything below. Patterns stand for the paths that match them.
 
+        A name with characters of a pattern stands for itself if it exists: nothing else that matches it is removed.
         All paths are looked up before the first removal: if one does not exist, nothing is removed. Outside of a
         transaction, each directory is removed in one step, and the other files of a branch are removed together in one
         step.
@@ -135,7 +138,9 @@ class Writes(RefFileSystem):
                     self.branch(at)
                 directories.append(at)
             else:
-                for file in map(parse, self.expand_path(each, recursive=recursive, maxdepth=maxdepth)):
+                literal = has_magic(each) and self._is_there(each)
+                found = self.expand_path([each], recursive=recursive, maxdepth=maxdepth, assume_literal=literal)
+                for file in map(parse, found):
                     if not recursive or self.isfile(str(file)):
                         self._require_file(file)
                     elif self._is_marked(file):
@@ -197,6 +202,10 @@ class Writes(RefFileSystem):
     def _entry(self, at: FsPath) -> Entry:
         written: Entry | None = self.transaction.changed(at) if self._intrans else None
         return written or self.snapshot(at).get(at.path)
+
+    def _is_there(self, path: str) -> bool:
+        """Return true if a file or a directory has exactly this name."""
+        return self.exists(path) or (self._intrans and self.transaction.changed(parse(path)) is not None)
 
     def _is_marked(self, at: FsPath) -> bool:
         """Return true if an entry marks a directory."""

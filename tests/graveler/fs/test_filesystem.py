@@ -230,6 +230,14 @@ def test_the_files_of_a_directory_are_copied_to_the_top_of_a_branch(fs: Graveler
     assert {"1", "2", "u/3"} <= {item.path for item in repo.branch("other").list()}
 
 
+def test_the_information_about_an_open_file_is_that_of_its_content(fs: GravelerFileSystem, repo: Repository) -> None:
+    path = f"{repo.id}/main/a"
+    before = fs.info(path)
+    with fs.open(path, "rb") as file:
+        fs.pipe(path, b"longer")
+        assert (file.info(), file.read()) == (before, b"a")
+
+
 def test_a_directory_is_removed_by_one_step(fs: GravelerFileSystem, repo: Repository) -> None:
     main = repo.branch("main")
     main.put("t2", b"stays")

@@ -390,6 +390,36 @@ def test_a_store_that_cannot_be_read_does_not_look_empty(
 
 
 @pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("recursive", [False, True])
+@pytest.mark.parametrize("name", ["data[1]", "dat*", "data?"])
+def test_a_name_that_exists_is_no_pattern(
+    fs: GravelerFileSystem, repo: Repository, name: str, recursive: bool, inside: bool
+) -> None:
+    at = f"{repo.id}/main"
+    for path in ("data1", name, f"{name}/below"):
+        fs.pipe(f"{at}/{path}", b"")
+    repo.branch("main").commit("names")
+    with fs.transaction if inside else nullcontext():
+        fs.rm(f"{at}/{name}", recursive=recursive)
+    left = {"a", "data1", "t/1", "t/2", "t/u/3"} | (set() if recursive else {f"{name}/below"})
+    assert {entry.path for entry in repo.branch("main").list()} == left
+    with pytest.raises(FileNotFoundError):
+        fs.rm(f"{at}/none*")
+
+
+def test_a_pattern_of_a_transaction_stands_for_a_file_that_it_has_written(
+    fs: GravelerFileSystem, repo: Repository
+) -> None:
+    at = f"{repo.id}/main"
+    fs.pipe(f"{at}/data1", b"")
+    repo.branch("main").commit("data1")
+    with fs.transaction:
+        fs.pipe(f"{at}/data[1]", b"")
+        fs.rm(f"{at}/data[1]")
+    assert "data1" in {entry.path for entry in repo.branch("main").list()}
+
+
+@pytest.mark.parametrize("inside", [False, True])
 def test_patterns_are_removed_with_everything_below(fs: GravelerFileSystem, repo: Repository, inside: bool) -> None:
     at = f"{repo.id}/main"
     repo.branch("main").put("t/v", b"v")
