@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -14,6 +15,7 @@ from graveler.fs.failures import as_os_errors
 from graveler.fs.paths import FsPath, parse
 from graveler.fs.refs import RefFileSystem
 from graveler.fs.transaction import GravelerTransaction, refuse_nesting
+from graveler_core.errors import PredicateFailed
 from graveler_core.model.entry import Entry
 from graveler_core.model.names import new_path_key
 
@@ -86,7 +88,7 @@ class Writes(RefFileSystem):
         directories.
 
         Exactly the files that were copied are removed. A file that is moved to its own path stays, and so does a file
-        that another writer replaces after it was copied. Each file is compared immediately before its removal.
+        that another writer replaces after it was copied.
 
         Raises:
             FileNotFoundError: There is neither a file nor a directory at a path.
@@ -105,7 +107,7 @@ class Writes(RefFileSystem):
         new = {target for _, target, _ in copied}
         for source, _, entry in copied:
             if source not in new:
-                self._remove(source, entry)
+                self._remove_copied(source, entry)
 
     def _rm(self, path: str) -> None:
         self._remove(parse(path))
@@ -226,11 +228,18 @@ class Writes(RefFileSystem):
         else:
             branch.stage(at.path, entry)
 
-    def _remove(self, at: FsPath, expected: Entry | None = None) -> None:
-        """Remove a file, unless it has another entry than the expected one."""
-        found = self._require_file(at)
-        if expected is None or found.identity == expected.identity:
-            with as_os_errors():
+    def _remove(self, at: FsPath) -> None:
+        self._require_file(at)
+        with as_os_errors():
+            self._remove_together([at])
+
+    def _remove_copied(self, at: FsPath, copied: Entry) -> None:
+        """Remove a file, unless it has another entry than the one that was copied."""
+        with as_os_errors():
+            if not self._intrans:
+                with suppress(PredicateFailed):
+                    self.branch(at).remove_if(at.path, copied)
+            elif self._entry(at).identity == copied.identity:
                 self._remove_together([at])
 
     def _require_file(self, at: FsPath) -> Entry:

@@ -241,6 +241,22 @@ class Staging(ReadableRef):
         """
         remove.remove(*self._at, [path])
 
+    @operation("remove if unchanged", needs.path(Action.DELETE_OBJECT, Action.READ_OBJECT))
+    def remove_if(self, path: str, expected: Entry) -> None:
+        """Remove a path if it has a certain entry now. Do nothing if it does not exist.
+
+        Calls of `put`, `stage` and other operations without a condition are not excluded.
+
+        Args:
+            path: Path to remove.
+            expected: Entry that the path must have, compared by its identity.
+
+        Raises:
+            PredicateFailed: the path has another entry. Nothing is removed.
+            InvalidInput: (`InvalidPath`) the path is not valid.
+        """
+        conditional.remove_if(*self._at, path, expected)
+
     @operation("remove many", needs.paths(Action.DELETE_OBJECT))
     def remove_many(self, paths: Iterable[str]) -> None:
         """Remove many paths at once: readers see all of them removed, or none. Paths that do not exist are ignored.

@@ -46,14 +46,14 @@ class SetRow:
     """`True` if the row has replaced another row of the staging token."""
 
 
-def held(stores: Stores, rows: Sequence[SetRow], now: Registers, staged: Entry, expected: bytes | None) -> bool:
+def held(stores: Stores, rows: Sequence[SetRow], now: Registers, staged: Entry | None, expected: bytes | None) -> bool:
     """Return `True` if the condition held when earlier attempts set their rows.
 
     Args:
         stores: Stores of the flow.
         rows: The rows.
         now: Records of the present attempt.
-        staged: Entry of the rows.
+        staged: Entry of the rows, or `None` for a tombstone.
         expected: Identity of the entry that the path must have had, or `None` if it must have had none.
 
     Returns:
@@ -62,7 +62,7 @@ def held(stores: Stores, rows: Sequence[SetRow], now: Registers, staged: Entry, 
     return all(_held(stores, row, now, staged, expected) for row in rows)
 
 
-def _held(stores: Stores, row: SetRow, now: Registers, staged: Entry, expected: bytes | None) -> bool:
+def _held(stores: Stores, row: SetRow, now: Registers, staged: Entry | None, expected: bytes | None) -> bool:
     used = row.registers.branch
     if used.uid != now.branch.uid:
         return False
@@ -76,14 +76,14 @@ def _held(stores: Stores, row: SetRow, now: Registers, staged: Entry, expected: 
     return below == staged or _identity(below) == expected
 
 
-def _held_in_heads(stores: Stores, row: SetRow, now: Registers, staged: Entry, expected: bytes | None) -> bool:
+def _held_in_heads(stores: Stores, row: SetRow, now: Registers, staged: Entry | None, expected: bytes | None) -> bool:
     commits = _commits_since(stores, row.registers, now)
     if not commits or _took_other_layers(commits, row.registers.branch):
         return False
     indexes, key = stores.indexes(now.repository), row.path.encode()
     first, *later = (_identity(lookup_committed(indexes, commit.layout.index, key)) for commit in commits)
     changed = dropwhile(lambda shown: shown == first, later)
-    return all(shown in {expected, staged.identity} for shown in changed)
+    return all(shown in {expected, _identity(staged)} for shown in changed)
 
 
 def _commits_since(stores: Stores, earlier: Registers, now: Registers) -> list[StoredCommit]:

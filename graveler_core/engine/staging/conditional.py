@@ -1,4 +1,5 @@
-"""Conditional write of a single entry: stage it only if the path has a certain entry now, or none.
+"""Conditional write of a single entry: stage it only if the path has a certain entry now, or none. A conditional
+removal sets a tombstone in the same way.
 
 1. Read the repository record and the branch record.
 2. Read the row of the path in the staging token. If there is none, look the path up in the older layers and the head.
@@ -33,9 +34,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import TypeVar
 
 from graveler_core.codec.entry import normalise_record
-from graveler_core.codec.staged_record import decode_record
+from graveler_core.codec.staged_record import decode_record, encode_tombstone
 from graveler_core.engine.protocol import write_counters as counting
 from graveler_core.engine.protocol.registers import fresh, same_content, same_token, settled
 from graveler_core.engine.protocol.restrictions import require_permitted
@@ -53,6 +55,8 @@ from graveler_core.model.names import path_key
 from graveler_core.model.protection import BranchAction
 from graveler_core.records import layout as keys
 from graveler_core.stores import Registers, Stores
+
+Staged = TypeVar("Staged", Entry, None)
 
 
 def stage_if(  # noqa: PLR0913, PLR0917 - the branch, the entry, and the condition
@@ -78,6 +82,18 @@ def stage_if(  # noqa: PLR0913, PLR0917 - the branch, the entry, and the conditi
     """
     made = normalise_record(path, entry)
     return _set(stores, repo, branch, path, expected, lambda registers: made)
+
+
+def remove_if(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, expected: Entry) -> None:
+    """Remove a path if it has the expected entry. Do nothing if it does not exist.
+
+    Raises:
+        PredicateFailed: The path has another entry. Nothing was set.
+        SlowDown: As for `stage_if`.
+        OutcomeUnknown: As for `stage_if`.
+    """
+    path_key(path)
+    _set(stores, repo, branch, path, expected, lambda registers: (None, encode_tombstone()))
 
 
 def stage_if_absent(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, entry: Entry) -> Entry:
@@ -128,20 +144,22 @@ def _set(  # noqa: PLR0913, PLR0917 - the branch, the entry, and the condition
     branch: BranchId,
     path: str,
     expected: Entry | None,
-    prepared: Callable[[Registers], tuple[Entry, bytes]],
-) -> Entry:
-    """Set the row of a path if it has the expected entry. `prepared` returns the entry to stage, and its record."""
+    prepared: Callable[[Registers], tuple[Staged, bytes]],
+) -> Staged:
+    """Set the row of a path if it has the expected entry. `prepared` returns the entry, or `None` for a tombstone, and
+    its record.
+    """
     wanted = None if expected is None else expected.identity
     earlier = list[SetRow]()
 
-    def attempt(registers: Registers) -> tuple[Registers, Entry] | None:
+    def attempt(registers: Registers) -> tuple[Registers, Staged] | None:
         require_permitted(registers, BranchAction.WRITE)
         staged, record = prepared(registers)
-        require_kept(stores, registers.repository, [staged], swaps=False)
+        require_kept(stores, registers.repository, [] if staged is None else [staged], swaps=False)
         row, found = _find(stores, registers, path)
         if found == staged and not held(stores, earlier, registers, staged, wanted):
             raise PredicateFailed(f"path {path!r}: it has been changed, too, while its row was set", path=path)
-        if row is not None and row.value == record:
+        if (row is not None and row.value == record) or (staged is None and found is None):
             return registers, staged
         if found != staged and (None if found is None else found.identity) != wanted:
             raise PredicateFailed(f"path {path!r}: {_difference(expected, found)}; nothing is staged", path=path)
@@ -169,7 +187,7 @@ def _set(  # noqa: PLR0913, PLR0917 - the branch, the entry, and the condition
         if not earlier:
             raise
         raise OutcomeUnknown(possible_outcome(repo, branch, e), repository=repo, branch=branch) from e
-    counting.count(stores, used, 1, 0)
+    counting.count(stores, used, 1, int(staged is None))
     return staged
 
 

@@ -253,6 +253,24 @@ def test_a_move_keeps_what_others_replace(
     assert main.read(replaced) == b"of another"
 
 
+def test_a_move_keeps_what_others_write_at_the_moment_of_the_removal(
+    fs: GravelerFileSystem, repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    main = repo.branch("main")
+
+    def amid_others(remove: Callable[..., None]) -> Callable[..., None]:
+        def call(branch: Branch, *arguments: object) -> None:
+            main.put("a", b"of another")
+            remove(branch, *arguments)
+
+        return call
+
+    for method in ("remove", "remove_if"):
+        monkeypatch.setattr(Branch, method, amid_others(getattr(Branch, method)))
+    fs.mv(f"{repo.id}/main/a", f"{repo.id}/main/moved")
+    assert (main.read("a"), main.read("moved")) == (b"of another", b"a")
+
+
 def test_transactions_overwrite_copy_and_move_what_transactions_have_committed(
     fs: GravelerFileSystem, repo: Repository
 ) -> None:

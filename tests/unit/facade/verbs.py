@@ -121,6 +121,7 @@ BRANCH: dict[str, Verb] = {
     "put_many": Verb(lambda b: b.put_many({"n": b"new", "o": b"new"}, remove=["p/1"]), BranchAction.WRITE, single=True),
     "stage": Verb(lambda b: b.stage("n", NEW), BranchAction.WRITE, single=True),
     "stage_if": Verb(lambda b: b.stage_if("n", NEW, None), BranchAction.WRITE),
+    "remove_if": Verb(lambda b: b.remove_if("p/1", b.get("p/1")), BranchAction.WRITE),
     "begin_multipart": Verb(lambda b: b.begin_multipart("n"), BranchAction.WRITE),
     "remove": Verb(lambda b: b.remove("p/1"), BranchAction.WRITE, single=True),
     "stage_many": Verb(lambda b: b.stage_many(table({"n": 9, "m": 9})), BranchAction.WRITE),

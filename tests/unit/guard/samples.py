@@ -170,6 +170,7 @@ BRANCH: dict[str, Sample] = {
     "begin_upload": lambda b: b.begin_upload("new"),
     "link": lambda b: b.link("new", _open(b).get("content")),
     "stage_if": lambda b: b.stage_if("n", ELSEWHERE, None),
+    "remove_if": lambda b: b.remove_if("p/1", _open(b).get("p/1")),
     "begin_multipart": lambda b: b.begin_multipart("new"),
     "upload_part": lambda b: b.upload_part("new", _begun(b), 1, b"x"),
     "presign_parts": lambda b: b.presign_parts("new", _begun(b), [1]),

@@ -129,6 +129,7 @@ LEFT_OUT = {
         ),
         "the object of one entry: tests/unit/facade/test_content.py",
     ),
+    "Branch.remove_if": "as `stage_if`",
     "Branch.stage_if": "compares with what a reader has seen: tests/unit/engine/staging/test_conditional.py",
     **dict.fromkeys(
         (

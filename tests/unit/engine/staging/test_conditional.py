@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import count
 
 import pytest
@@ -61,6 +62,45 @@ def test_an_entry_is_replaced_only_if_it_is_the_expected_one(world: World, betwe
     assert branch.stage_if("a", entry(3), None)
     branch.remove_prefix("")
     assert branch.stage_if("a", entry(4), None)
+
+
+@pytest.mark.parametrize("between", ["nothing", "commit", "compact"])
+def test_a_path_is_removed_only_if_it_has_the_expected_entry(world: World, between: str) -> None:
+    branch = world.branch()
+    first = branch.stage("a", entry(1))
+    if between != "nothing":
+        getattr(branch, between)("x") if between == "commit" else branch.compact()
+    second = branch.stage("a", entry(2))
+    with pytest.raises(PredicateFailed, match="another entry"):
+        branch.remove_if("a", first)
+    assert shown(branch) == second.identity
+    branch.remove_if("a", second)
+    assert shown(branch) is None
+    branch.remove_if("a", second)  # it is removed already
+    branch.remove_if("absent", second)
+    assert [record.path for record in branch.staged()] == ["a"]
+
+
+@pytest.mark.parametrize("commits", [False, True])
+def test_a_removal_never_hides_a_concurrent_write(world: World, commits: bool) -> None:
+    """Another entry is staged before each call of the removal."""
+    branch = world.branch()
+    for call in range(CALLS):
+        first = branch.stage("a", entry(1))
+        kv, written = Interposed(world.kv), list[Entry]()
+
+        def replace(written: list[Entry] = written) -> None:
+            written.append(branch.stage("a", entry(2)))
+            if commits:
+                branch.commit("2", allow_empty=True)
+
+        kv.before[call] = replace
+        with suppress(PredicateFailed, OutcomeUnknown):
+            world.branch(kv).remove_if("a", first)
+        assert shown(branch) == (written[0].identity if written else None)
+        if not written:
+            break
+    assert 3 < call < CALLS - 1
 
 
 OTHERS: dict[str, Callable[[World, Branch], object]] = {
