@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
+from graveler_core.blobs.deletion import RefusedDeletions, delete_permitted
 from graveler_core.codec.records import decode, encode
-from graveler_core.errors import CorruptData, PredicateFailed
+from graveler_core.errors import CorruptData, GravelerError, PredicateFailed
 from graveler_core.kv.store import Store
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.erasure import ErasedContent, Erasure, ErasureState
@@ -86,6 +87,9 @@ def obey_erasures(stores: Stores, repo: RepositoryRecord, dumped: Iterable[Erasu
 
     Returns:
         True if the repository has erased content.
+
+    Raises:
+        GravelerError: The store refuses to delete some of the content (`details["failed"]`). The rest is deleted.
     """
     blobs = stores.blobs.at(repo.storage_namespace)
     there = dict(_adopted(stores, repo))
@@ -101,15 +105,20 @@ def obey_erasures(stores: Stores, repo: RepositoryRecord, dumped: Iterable[Erasu
     folder = keys.erasures(repo.id, repo.uid)
     for id, erasure in sorted(ended.items()):
         access.write_if_absent(stores.kv, folder.at(id), erasure)
-    known, marked = erased_contents(stores.kv, repo), False
+    known, marked = erased_contents(stores.kv, repo), 0
+    refused = RefusedDeletions()
     for erasure in ended.values():
         addresses = [mark.address for mark in known.marked(erasure)] if erasure.state is ErasureState.DONE else []
-        marked |= bool(addresses)
+        marked += len(addresses)
         if erasure.id not in there and addresses:
             erasure_files.write(blobs, erasure, addresses)
-        for _ in stores.executor.map(blobs.delete, addresses):
-            pass
-    return marked or known.current() is not None
+        refused.add(delete_permitted(blobs, addresses, stores.executor.map))
+    try:
+        refused.require_none(marked - refused.count)
+    except GravelerError as e:
+        message = f"repository {repo.id!r} stays bare, because erased content still exists: {e.message}"
+        raise type(e)(message, kind=e.kind, **e.details) from e
+    return marked > 0 or known.current() is not None
 
 
 def _adopted(stores: Stores, repo: RepositoryRecord) -> Iterator[tuple[str, Erasure]]:

@@ -113,6 +113,7 @@ def restore(stores: Stores, repo: RepositoryId, uri: str, *, progress: Progress 
         Conflict: Another dump is being restored, or was restored.
         PermissionDenied: The repository is bare and read-only.
         NotFound: The dump or the repository does not exist, or the repository was deleted in the meantime.
+        GravelerError: The store refuses to delete erased content; the repository stays bare.
     """
     repository = repositories.get(stores.kv, stores.clock, stores.ids, repo)
     _require_changeable(repository)
@@ -271,7 +272,6 @@ def _writes(work: _Restore, row: DumpRow) -> list[Write]:
 def _refs(work: _Restore) -> bool:
     """Set the log to its commit, create missing branches and tags, and write the pending events. Return `False` if
     another restoration has ended.
-
     """
     kv, repo = work.stores.kv, work.repository
     for number, row in enumerate(takewhile(lambda row: row.kind <= Rows.EVENT, rows(work.file))):

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from graveler_core.errors import Conflict, CorruptData, Kind, NotFound
+from graveler_core.blobs.local import LocalBlobs
+from graveler_core.errors import Conflict, CorruptData, Kind, NotFound, Unavailable
 from graveler_core.facade.repository import Repository
 from graveler_core.kv.backends.memory import open_memory
 from graveler_core.model.erasure import ErasedContent, ErasureState
@@ -87,6 +88,32 @@ def test_content_that_an_older_copy_of_the_namespace_brings_back_is_deleted(lake
     assert len(lake.objects) == 2
     require_obeyed(there)
     assert (lake.root / "lake" / "_graveler" / "erasures").exists()
+
+
+def test_refused_deletions_keep_a_restoration_from_its_end_but_not_other_deletions(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(lake.root / "lake", lake.root / "copy")
+    lake.repo.erase(prefix=PREFIX, why=WHY)
+    dump = dumped(lake)
+    kept = lake.objects
+    shutil.copytree(lake.root / "copy" / "data", lake.root / "lake" / "data", dirs_exist_ok=True)
+    locked, delete = min(lake.objects - kept), LocalBlobs.delete
+
+    def refuse(blobs: LocalBlobs, address: str) -> None:
+        if address == locked:
+            raise Unavailable(f"{address}: locked", kind=Kind.PermissionDenied)
+        delete(blobs, address)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalBlobs, "delete", refuse)
+        with pytest.raises(Unavailable, match="stays bare.* 1 of 3 objects could not be deleted: .*locked") as caught:
+            restored(lake, dump)
+    assert caught.value.kind is Kind.PermissionDenied
+    assert caught.value.details["failed"] == [locked]
+    assert lake.objects == kept | {locked}
+    require_obeyed(restored(lake, dump))
+    assert lake.objects == kept
 
 
 def test_a_dump_between_any_two_calls_of_an_erasure(tmp_path: Path) -> None:
