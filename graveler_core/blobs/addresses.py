@@ -10,6 +10,12 @@ from graveler_core.model.limit import require_limit
 
 TEMPORARY = ".graveler-tmp"
 """First segment reserved for unfinished writes of local directories. No object is below it, and listings omit it."""
+OWN = "_graveler/"
+"""Prefix of graveler's own objects: nodes, ranges, runs, layers and owner files."""
+OWNERS = f"{OWN}owners/"
+"""Prefix of owner files. One of them is the first object in the storage namespace of each repository."""
+DATA = "data/"
+"""Prefix of users' objects."""
 MAX_ADDRESS_BYTES = 800
 """Maximum length of an address in UTF-8. It leaves room for the path of the namespace in the 1,024 bytes of S3 keys."""
 MAX_SEGMENT_BYTES = 255

@@ -9,10 +9,10 @@ import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
-from graveler_core.blobs.addresses import TEMPORARY
+from graveler_core.blobs.addresses import DATA, OWN, OWNERS, TEMPORARY
 from graveler_core.blobs.local_paths import make_directories, opened_directory, refuse_link
 from graveler_core.blobs.port import Data
-from graveler_core.errors import InvalidInput, OutcomeUnknown
+from graveler_core.errors import InvalidInput, Kind, OutcomeUnknown, Unavailable
 
 _UNFINISHED_SECONDS = 24 * 3600
 _WRITE_BYTES = 256 << 10
@@ -46,6 +46,8 @@ class LocalWriter:
     def _create(self, address: str, content: Iterable[Data]) -> bool:
         above, _, name = address.rpartition("/")
         parts = above.split("/") if above else []
+        if TEMPORARY not in self._known:
+            self._require_mounted(address)
         self._make_sure_of(TEMPORARY, [TEMPORARY])
         self._make_sure_of(above, parts)
         with opened_directory(self._root, parts) as directory:
@@ -60,6 +62,23 @@ class LocalWriter:
                     raise
             self._sync_new(directory, address)
         return True
+
+    def _require_mounted(self, address: str) -> None:
+        """Check that the directory of a repository is there. A missing or empty one may be that of another volume.
+
+        The first object of a repository is its owner file.
+
+        Raises:
+            Unavailable: The directory has no files of a repository, and the object needs one.
+        """
+        needs_repository = address.startswith((DATA, OWN)) and not address.startswith(OWNERS)
+        if needs_repository and not os.path.isdir(os.path.join(self._root, OWN)):
+            raise Unavailable(
+                f"cannot write {address!r}: the directory {self._root} does not contain {OWN}, which every repository "
+                "has; the volume of the directory may not be mounted",
+                kind=Kind.BucketNotFound,
+                address=address,
+            )
 
     def _make_sure_of(self, above: str, parts: list[str]) -> None:
         if above in self._known:

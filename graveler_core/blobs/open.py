@@ -22,6 +22,7 @@ from typing import Any
 from obstore.exceptions import BaseError, UnknownConfigurationKeyError
 from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
 
+from graveler_core.blobs.addresses import OWN
 from graveler_core.blobs.cached import CachedBlobs
 from graveler_core.blobs.disk_cache import DiskCache
 from graveler_core.blobs.foreign import ForeignFiles, ForeignRemote
@@ -33,8 +34,6 @@ from graveler_core.errors import InvalidInput, Kind, Unavailable
 from graveler_core.model.address import Namespace, namespace
 from graveler_core.model.forks import ForkSafe
 
-_OWN = "_graveler/"
-"""Prefix of graveler's own objects: nodes, ranges, runs and layers."""
 _REMOTE: dict[str, Any] = {"s3": S3Store, "gs": GCSStore, "az": AzureStore}
 _DIRECTORY_BUCKETS = ("--x-s3", "--xa-s3")
 """Ends of the names of S3 directory buckets (S3 Express One Zone) and of their access points. Their listings are not in
@@ -192,7 +191,7 @@ class OpenedBlobs(ForkSafe):
             if found is None:
                 found = open_blobs(place, self._options, durable=self._durable)
                 if self._cache is not None and place.scheme in _REMOTE:
-                    found = CachedBlobs(found, self._cache, _OWN)
+                    found = CachedBlobs(found, self._cache, OWN)
                 self._opened[place] = found
             return found
 

@@ -19,6 +19,7 @@ from itertools import islice, pairwise, takewhile
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from graveler_core.blobs.addresses import DATA
 from graveler_core.blobs.inventory import InventoryFile, InventoryFiles
 from graveler_core.blobs.port import LISTED, BlobInfo, starts_at_any_key
 from graveler_core.errors import InvalidInput
@@ -34,7 +35,6 @@ CREATED = re.compile(r"data/[0-9a-f]{32}(?:/.*)?", re.DOTALL)
 _STORE = rf"(?s)(\A|/){STORE_DIRECTORY}(/|\z)"
 """Pattern of the records of key-value stores in buckets."""
 _CREATED = rf"(?s)\A{CREATED.pattern}\z"
-DATA = "data/"
 _UPLOAD = len(DATA), len(DATA) + 32
 """Position of the id of an upload in an address."""
 _PAGE = 65_536

@@ -18,12 +18,13 @@ writes the missing file.
 
 from __future__ import annotations
 
+from graveler_core.blobs.addresses import OWN, OWNERS
 from graveler_core.blobs.port import Blobs
-from graveler_core.errors import CorruptData, Kind
+from graveler_core.errors import CorruptData, Kind, Unavailable
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import RepositoryId, RepositoryUid
 
-PREFIX = "_graveler/owners/"
+PREFIX = OWNERS
 
 
 def address(uid: RepositoryUid) -> str:
@@ -72,6 +73,7 @@ def require_owner(blobs: Blobs, repo: RepositoryRecord, *, dry_run: bool = False
 
     Raises:
         CorruptData: Another repository has a file in the namespace.
+        Unavailable: As for `hold`.
     """
     for uid in others(blobs, repo) if dry_run else hold(blobs, repo):
         raise CorruptData(
@@ -86,8 +88,18 @@ def hold(blobs: Blobs, repo: RepositoryRecord) -> list[RepositoryUid]:
 
     Returns:
         The uids of the other repositories that have a file in the namespace, in order.
+
+    Raises:
+        Unavailable: The namespace has none of the files that a repository always has.
     """
     found = owners(blobs)
+    if not found and next(iter(blobs.list(OWN)), None) is None:
+        raise Unavailable(
+            f"repository {repo.id!r}: the storage namespace {repo.storage_namespace} has no file of the repository; if "
+            "it is a directory, its volume may not be mounted",
+            kind=Kind.BucketNotFound,
+            repository=repo.id,
+        )
     if repo.uid not in found and not found and write(blobs, repo.id, repo.uid):
         found = owners(blobs)
         if found - {repo.uid}:

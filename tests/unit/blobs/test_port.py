@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from graveler_core.blobs.addresses import OWN
 from graveler_core.blobs.cached import CachedBlobs
 from graveler_core.blobs.disk_cache import DiskCache
 from graveler_core.blobs.open import open_blobs
@@ -28,16 +29,22 @@ class TestMemoryBucket(BlobSuite):
         return open_blobs(f"memory://{uuid.uuid4().hex}")
 
 
+def _directory(place: Path) -> str:
+    """Make a directory that can have objects of a repository. Return its URI."""
+    (place / OWN).mkdir(parents=True)
+    return place.as_uri()
+
+
 class TestLocal(BlobSuite):
     @pytest.fixture
     def blobs(self, tmp_path: Path) -> Blobs:
-        return open_blobs((tmp_path / "a name # with ? odd % signs é").as_uri())
+        return open_blobs(_directory(tmp_path / "a name # with ? odd % signs é"))
 
 
 class TestLocalNotDurable(BlobSuite):
     @pytest.fixture
     def blobs(self, tmp_path: Path) -> Blobs:
-        return open_blobs(tmp_path.as_uri(), durable=False)
+        return open_blobs(_directory(tmp_path), durable=False)
 
 
 @pytest.mark.everyday

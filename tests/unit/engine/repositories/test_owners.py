@@ -306,9 +306,10 @@ def test_one_of_two_old_repositories_at_most_holds_the_namespace() -> None:
     """The second one looks before each call of the first one."""
     held = set[tuple[bool, bool]]()
     one, two = record("one"), record("two")
-    for at in range(5):
+    for at in range(6):
         world = World()
         blobs, told = world.blobs.at(world.namespace()), list[bool]()
+        blobs.create("_graveler/tree", b"")
         act = partial(lambda told, blobs: told.append(not owner_files.hold(blobs, two)), told, blobs)
         mine = not owner_files.hold(CountingBlobs(blobs, others_before(at, act)), one)
         if told:
@@ -371,3 +372,31 @@ def test_the_owner_of_a_removed_repository_of_this_store_is_no_hindrance() -> No
     new = created(world)
     assert new is not None
     assert files(world) == [new.uid]
+
+
+def test_nothing_is_written_to_the_mount_point_of_a_volume(tmp_path: Path) -> None:
+    """Neither by a process that has used the volume before, nor by a new one."""
+    volume, away = tmp_path / "volume", tmp_path / "away"
+    world = World(blobs=OpenedBlobs(durable=False))
+    repo = world.graveler().create_repository("repo", volume.as_uri())
+    repo.branch("main").put("a", b"before")
+    volume.rename(away)
+    for place in ("missing", "empty"):
+        if place == "empty":
+            volume.mkdir()
+        for user in (world, replace(world, blobs=OpenedBlobs(durable=False))):
+            there = user.graveler().repository("repo")
+            with pytest.raises(Unavailable, match=f"directory {volume} .* may not be mounted") as caught:
+                there.branch("main").put("a", b"lost")
+            assert caught.value.kind is Kind.BucketNotFound
+            for work in (there.sweep, there.collect):
+                with pytest.raises((Unavailable, CorruptData)):
+                    work(grace=AT_ONCE, alone=True)  # type: ignore[operator]
+            assert not volume.exists() or not list(volume.iterdir())
+    volume.rmdir()
+    away.rename(volume)
+    there = world.graveler().repository("repo")
+    assert there.branch("main").read("a") == b"before"
+    there.branch("main").put("b", b"after")
+    assert there.branch("main").read("b") == b"after"
+    there.sweep(grace=AT_ONCE, alone=True)
