@@ -107,7 +107,7 @@ def test_refused_deletions_keep_a_restoration_from_its_end_but_not_other_deletio
 
     with monkeypatch.context() as patch:
         patch.setattr(LocalBlobs, "delete", refuse)
-        with pytest.raises(Unavailable, match="stays bare.* 1 of 3 objects could not be deleted: .*locked") as caught:
+        with pytest.raises(Unavailable, match=r"stays bare.* 1 of 3 objects could not be deleted: .*locked") as caught:
             restored(lake, dump)
     assert caught.value.kind is Kind.PermissionDenied
     assert caught.value.details["failed"] == [locked]
