@@ -102,7 +102,7 @@ def worked(
         if isinstance(step, Keep):
             joint.keep(step.level, step.row)
         else:
-            joint.take(step.head, step.bounded, ((0, row) for row in step.rows), step.tail)
+            joint.take(step.head, step.bounded, ((0, row) for row in step.rows), step.tail, step.present)
             yield step
 
 

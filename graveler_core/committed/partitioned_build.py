@@ -97,7 +97,7 @@ def apply_partition(
         CorruptData: A node or range of the base is missing or damaged.
     """
     stream, builder = ChangeStream(changes), PartitionBuilder(trees)
-    joint = Joint(trees, builder, begun=interval.begins_a_range)
+    joint = Joint(trees, builder, begun=interval.begins_a_range, partition=True)
     operations = OperationsPartition(RECORD_SCHEMA.empty_table())
     totals = np.zeros(3, np.int64)
     steps = plan(trees, base, stream, interval)

@@ -5,10 +5,10 @@ boundary key at the end of a primary interval, that interval is joined with the 
 therefore independent of the other tasks, and tasks may run anywhere and in any order. Source: the storage model,
 "Segments, ranges, metaranges".
 
-If many consecutive entries are removed, no boundary key is left among them, and one task would hold all of them. Such
-a task is therefore emitted *open*: it returns the entries after its last boundary, and the next task returns the
-entries up to its first boundary. When both are done, `committed.concatenation` joins these entries. The edges of a
-partition, which is not a whole tree, are open too.
+If many consecutive entries are removed, no boundary key is left among them, and one task would hold all of them. A
+primary interval of large entries may have gigabytes. Such a task is therefore emitted *open*: it returns the entries
+after its last boundary, and the next task returns the entries up to its first boundary. When both are done,
+`committed.concatenation` joins these entries. The edges of a partition, which is not a whole tree, are open too.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import pyarrow as pa
 
@@ -27,12 +28,14 @@ from graveler_core.committed.trees import Trees, read_node
 from graveler_core.errors import InvalidInput
 from graveler_core.model.entry import RECORD_SCHEMA, TOMBSTONE
 from graveler_core.segments.boundary import key_hash, primary_ends
-from graveler_core.segments.sorted_keys import KEY
+from graveler_core.segments.sorted_keys import KEY, between
 
 REWRITE_MEANS = 4
 """Changes per task, in mean range sizes. The number balances the overhead of a task against the memory of a worker."""
 OPEN_MEANS = 2 * REWRITE_MEANS
 """Changes, in mean range sizes, from which a task is emitted even if no boundary closes it."""
+HELD_BYTES = 64 << 20
+"""Bytes of changes from which a task is emitted, and of ranges that are only a part of a primary interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +198,8 @@ class _PendingInterval:
         self._after = within.after.key if first and within.after is not None else None
         self._rows: list[NodeRow] = []
         self._changes: list[pa.Table] = []
+        self._bytes = 0
+        """Size of the changes in memory."""
         self._removed: bytes | None = None
         """Key of the last change if that is a removal."""
 
@@ -207,14 +212,16 @@ class _PendingInterval:
         one.
         """
         self._changes.append(table)
+        self._bytes += table.nbytes
         last = table.slice(table.num_rows - 1)
         self._removed = last.column(KEY)[0].as_py() if last.column(TOMBSTONE)[0].as_py() else None
         waiting, mean = sum(t.num_rows for t in self._changes), self._trees.cutting.mean_entries
-        if waiting < mean * REWRITE_MEANS:
+        is_large = self._bytes >= HELD_BYTES
+        if waiting < mean * REWRITE_MEANS and not is_large:
             return
         end = _last_boundary(self._trees, table)
-        if end > 0 or waiting >= mean * OPEN_MEANS:
-            yield self._split(table, end)
+        if end > 0 or waiting >= mean * OPEN_MEANS or is_large:
+            yield from self._split(table, end)
 
     def removes(self, key: bytes) -> bool:
         """Return `True` if the last change removes this key."""
@@ -226,24 +233,47 @@ class _PendingInterval:
         if open_end and self._within.through is not None:
             through = self._within.through.key
         if self._changes or (self._rows and (self._open or open_end or self._divided)):
-            yield self._given(self._rows, through, self._changes, open_end=open_end)
+            yield from self._given(self._rows, through, self._changes, open_end=open_end)
         else:
             yield from (Keep(0, row) for row in self._rows)
 
-    def _split(self, table: pa.Table, end: int) -> Rewrite:
+    def _split(self, table: pa.Table, end: int) -> Iterator[Rewrite]:
         """Emit the changes up to a boundary of the newest table; 0: all of them, open."""
         behind = end or table.num_rows
         through = table.column(KEY)[behind - 1].as_py()
         rows = [row for row in self._rows if row.min_key <= through]
-        given = self._given(rows, through, [*self._changes[:-1], table.slice(0, behind)], open_end=not end)
+        yield from self._given(rows, through, [*self._changes[:-1], table.slice(0, behind)], open_end=not end)
         self._changes = [table.slice(behind)] if behind < table.num_rows else []
+        self._bytes = sum(table.nbytes for table in self._changes)
         self._rows = [row for row in self._rows if row.max_key > through]
         self._after, self._open, self._divided = through, not end, True
-        return given
 
-    def _given(self, rows: list[NodeRow], through: bytes | None, changes: list[pa.Table], *, open_end: bool) -> Rewrite:
+    def _given(
+        self, rows: list[NodeRow], through: bytes | None, changes: list[pa.Table], *, open_end: bool
+    ) -> Iterator[Rewrite]:
+        """Emit ranges and changes as one task, or as several tasks if the ranges are too large together."""
         joined = pa.concat_tables(changes or [RECORD_SCHEMA.empty_table()])
-        return Rewrite(tuple(rows), self._after, through, joined, self._open, open_end)
+        after, open_start = self._after, self._open
+        for first, last in pairwise([0, *self._too_large_at(rows), len(rows)]):
+            start = rows[first - 1].max_key + b"\0" if first else b""
+            if last == len(rows):
+                part = between(joined, start)
+                yield Rewrite(tuple(rows[first:]), after, through, part, open_start, open_end)
+                return
+            edge = rows[last - 1].max_key
+            part = between(joined, start, edge + b"\0")
+            yield Rewrite(tuple(rows[first:last]), after, edge, part, open_start, open_end=True)
+            after, open_start = edge, True
+
+    def _too_large_at(self, rows: list[NodeRow]) -> list[int]:
+        """Return the positions between ranges at which a task has enough bytes.
+
+        A range that does not end at a primary boundary was cut there because of its size.
+        """
+        threshold, seed = self._trees.cutting.threshold(), self._trees.boundary_seed
+        at_once = max(1, HELD_BYTES // self._trees.cutting.max_bytes)
+        large = [end for end, row in enumerate(rows[:-1], 1) if key_hash(row.max_key, seed) >= threshold]
+        return large[at_once - 1 :: at_once]
 
 
 def _last_range(trees: Trees, base: str, key: bytes) -> NodeRow | None:

@@ -4,7 +4,7 @@ twice.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +38,8 @@ class Rewritten:
     added: int
     changed: int
     removed: int
+    present: frozenset[str] = frozenset()
+    """Ids of the ranges of the base that the task has read."""
 
 
 def rewrite(trees: Trees, work: Rewrite, *, verbatim: bool = False) -> Rewritten:
@@ -55,37 +57,39 @@ def rewrite(trees: Trees, work: Rewrite, *, verbatim: bool = False) -> Rewritten
         return Rewritten(none, True, work.rows, none, operations, *counts)
     entries, ends = applied.entries, _primary_ends(trees, work, applied.entries, hashes)
     first, last = _closed(work, ends, entries.num_rows)
+    closed, present = entries.slice(first, last - first), frozenset(row.id for row in work.rows)
     rows = write_ranges(
         trees,
-        entries.slice(first, last - first),
-        ends[(ends > first) & (ends <= last)] - first,
-        present={row.id for row in work.rows},
+        closed,
+        cut(closed, trees.boundary_seed, trees.cutting, ends[(ends > first) & (ends <= last)] - first),
+        present=present,
         # Entries that changed once are likely to be read again. A first import would only fill the cache.
         hold=bool(work.rows),
     )
-    return Rewritten(entries.slice(0, first), len(ends) > 0, tuple(rows), entries.slice(last), operations, *counts)
+    head, tail = entries.slice(0, first), entries.slice(last)
+    return Rewritten(head, len(ends) > 0, tuple(rows), tail, operations, *counts, present)
 
 
 def write_ranges(
     trees: Trees,
     entries: pa.Table,
-    primary: NDArray[np.int64],
+    ends: Sequence[int],
     *,
     present: Collection[str] = (),
     hold: bool = False,
 ) -> list[NodeRow]:
-    """Split entries that begin and end at range boundaries into ranges, and store these.
+    """Split entries into ranges, and store these.
 
     Args:
         trees: The repository's trees.
         entries: Entries in `ENTRY_SCHEMA`, sorted.
-        primary: Positions after the primary boundary keys.
+        ends: Ends of the ranges. Entries after the last one are ignored.
         present: Ids of ranges that are stored already.
         hold: `True` to cache the ranges for later readers.
     """
     rows: list[NodeRow] = []
     start = 0
-    for end in cut(entries, trees.boundary_seed, trees.cutting, primary):
+    for end in ends:
         part = entries.slice(start, end - start)
         row = range_row(part)
         if row.id not in present:

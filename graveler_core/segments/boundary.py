@@ -9,9 +9,7 @@ ranges on every machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from itertools import repeat
 from typing import Any
 
@@ -110,7 +108,7 @@ def cut(entries: pa.Table, seed: int, cutting: Cutting, primary: NDArray[np.int6
         primary = primary_ends(entries.column(KEY), seed, cutting)
     ends = primary if len(primary) and primary[-1] == rows else np.append(primary, rows)
     starts = np.concatenate(([0], ends[:-1]))
-    before = np.concatenate(([0], np.cumsum(logical_bytes(entries))))
+    before = bytes_before(entries)
     large = before[ends] - before[starts] > cutting.max_bytes
     if not large.any():
         return [int(end) for end in ends]
@@ -118,59 +116,77 @@ def cut(entries: pa.Table, seed: int, cutting: Cutting, primary: NDArray[np.int6
     keys = entries.column(KEY)
     for start, end, oversize in zip(starts.tolist(), ends.tolist(), large.tolist(), strict=True):
         if oversize:
-            inner = keys.slice(start, end - start)
-            result += [start + e for e in _cut_oversize(inner, before[start : end + 1], seed, cutting)]
+            inner, _ = cut_oversize(keys.slice(start, end - start), before[start : end + 1], seed, cutting)
+            result += [start + e for e in inner]
         else:
             result.append(end)
     return result
 
 
-def _cut_oversize(keys: pa.ChunkedArray, before: NDArray[np.int64], seed: int, cutting: Cutting) -> list[int]:
-    """Divide one interval into ranges, and return their ends. The interval is divided by doubled thresholds, so that
-    most ends survive a change, and finally by entries.
+def bytes_before(entries: pa.Table) -> NDArray[np.int64]:
+    """Return the number of logical bytes before each entry, and of all entries."""
+    before: NDArray[np.int64] = np.concatenate(([0], np.cumsum(logical_bytes(entries))))
+    return before
+
+
+def cut_oversize(  # noqa: PLR0913 - the interval, the sizes, and the position in a larger interval
+    keys: pa.Array | pa.ChunkedArray,
+    before: NDArray[np.int64],
+    seed: int,
+    cutting: Cutting,
+    level: int = 0,
+    *,
+    closed: bool = True,
+) -> tuple[list[int], int]:
+    """Divide a primary interval into ranges. It is divided by doubled thresholds, so that most ends survive a change,
+    and finally by entries.
+
+    An interval of any size can be divided step by step. The entries of the first call begin the interval, and those of
+    each further call begin after the last end of the previous one.
+
+    Args:
+        keys: Keys of the entries.
+        before: `bytes_before` of the entries, up to a constant.
+        seed: Boundary seed of the repository.
+        cutting: Sizes of ranges.
+        level: 0 for the first call, and then the level that the previous call returned.
+        closed: `True` if the interval ends with these entries.
+
+    Returns:
+        The ends of the ranges, and a level. If the interval goes on, only the ends that do not depend on what follows.
+        A level is a number of doublings: a key closes the next range if its hash is less than the threshold of the
+        level, as every larger interval around it is too large.
     """
-    hashes = key_hashes(keys, seed)
-    ends = [len(keys)]
-    threshold = 2 * cutting.threshold()
-
-    def too_large(start: int, end: int) -> bool:
-        return bool(before[end] - before[start] > cutting.max_bytes) and end - start > 1
-
-    while threshold < HASH_VALUES and _any_interval(ends, too_large):
-        closing = np.flatnonzero(under(hashes, threshold)) + 1
-        ends = _split(ends, too_large, partial(_within, closing))
-        threshold *= 2
-    return _split(ends, too_large, lambda a, b: _by_entries(before, a, b, cutting.max_bytes))
-
-
-def _any_interval(ends: list[int], wanted: Callable[[int, int], bool]) -> bool:
-    return any(wanted(a, b) for a, b in zip([0, *ends], ends, strict=False))
-
-
-def _split(ends: list[int], wanted: Callable[[int, int], bool], inner: Callable[[int, int], list[int]]) -> list[int]:
-    result: list[int] = []
-    for a, b in zip([0, *ends], ends, strict=False):
-        if wanted(a, b):
-            result += inner(a, b)
-        result.append(b)
-    return result
+    hashes, ends, start = key_hashes(keys, seed), list[int](), 0
+    while start < len(keys):
+        threshold = cutting.threshold() << level
+        closing = np.flatnonzero(under(hashes[start:], threshold))
+        end = start + int(closing[0]) + 1 if len(closing) else len(keys)
+        if end - start == 1 or before[end] - before[start] <= cutting.max_bytes:
+            if not (len(closing) or closed):
+                break
+            level = _level_of(hashes[end - 1], cutting) if len(closing) else level
+        elif 2 * threshold < HASH_VALUES:
+            level += 1
+            continue
+        else:
+            end = _end_by_bytes(before, start, cutting.max_bytes)
+        ends.append(end)
+        start = end
+    return ends, level
 
 
-def _within(closing: NDArray[np.int64], start: int, end: int) -> list[int]:
-    inner: list[int] = closing[(closing > start) & (closing < end)].tolist()
-    return inner
+def _level_of(hashed: np.uint64, cutting: Cutting) -> int:
+    """Return the smallest level whose threshold is greater than a hash."""
+    level = 0
+    while int(hashed) >= cutting.threshold() << level:
+        level += 1
+    return level
 
 
-def _by_entries(before: NDArray[np.int64], start: int, end: int, max_bytes: int) -> list[int]:
-    """Return inner ends that close each range before it exceeds the maximum. A larger single entry has a range of its
-    own.
-    """
-    inner: list[int] = []
-    while True:
-        start = max(start + 1, int(np.searchsorted(before, before[start] + max_bytes, side="right")) - 1)
-        if start >= end:
-            return inner
-        inner.append(start)
+def _end_by_bytes(before: NDArray[np.int64], start: int, max_bytes: int) -> int:
+    """Return the end of the largest range within the maximum. A larger single entry has a range of its own."""
+    return max(start + 1, int(np.searchsorted(before, before[start] + max_bytes, side="right")) - 1)
 
 
 def _lengths(column: pa.ChunkedArray) -> NDArray[np.int64]:

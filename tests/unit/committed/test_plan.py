@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pyarrow as pa
 import pytest
 
 from graveler_core.committed import apply as apply_module
+from graveler_core.committed import concatenation
 from graveler_core.committed.apply import Rewritten
+from graveler_core.committed.node import NodeRow
 from graveler_core.committed.plan import OPEN_MEANS, Rewrite
+from graveler_core.committed.rewrite import write_ranges
 from graveler_core.committed.trees import Trees
+from graveler_core.model.ids import MetarangeId
 from graveler_core.segments.boundary import Cutting
-from tests.unit.committed.samples import TINY, tiny_trees, tree
+from tests.unit.committed.samples import TINY, batches, counted, tiny_trees, tree, uncached
 from tests.unit.segments.samples import Changes, State, after, records
 
 STATE: State = {b"%04d" % number: 1 for number in range(0, 2_000, 2)}
@@ -57,3 +64,56 @@ def test_what_the_changes_did_does_not_tell_of_pieces() -> None:
     applied = [apply_module.apply(trees, tree(trees, STATE), records(changes)) for trees in (small, large)]
     assert applied[0].operations == applied[1].operations
     assert [(each.added, each.changed, each.removed) for each in applied] == [(1, 0, len(RUN))] * 2
+
+
+LARGE = Cutting(mean_entries=10_000, max_bytes=1_500, fan_out=2)
+"""All entries of `STATE` are one primary interval of about a hundred ranges."""
+HELD = 6_000
+
+
+def memory(
+    trees: Trees, base: MetarangeId | None, changes: Changes, monkeypatch: pytest.MonkeyPatch
+) -> tuple[MetarangeId, list[Rewrite], list[int]]:
+    """The tree, the pieces of work if they may hold few bytes, and the bytes that were open between two pieces."""
+    work, opened = list[Rewrite](), list[int]()
+
+    def rewrite(trees: Trees, step: Rewrite, *, verbatim: bool) -> Rewritten:
+        work.append(step)
+        return done(trees, step, verbatim=verbatim)
+
+    def write(trees: Trees, entries: pa.Table, *args: Any, **kwargs: Any) -> list[NodeRow]:
+        opened.append(entries.nbytes)
+        return write_ranges(trees, entries, *args, **kwargs)
+
+    done = apply_module.rewrite
+    with monkeypatch.context() as patched:
+        patched.setattr("graveler_core.committed.plan.HELD_BYTES", HELD)
+        patched.setattr(apply_module, "rewrite", rewrite)
+        patched.setattr(concatenation, "write_ranges", write)
+        applied = apply_module.apply(trees, base, batches(records(changes), 5))
+    return applied.metarange_id, work, opened
+
+
+def test_large_entries_are_cut_into_pieces_by_their_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    trees = tiny_trees(cutting=LARGE)
+    root, work, opened = memory(trees, None, STATE, monkeypatch)
+    assert root == tree(tiny_trees(cutting=LARGE), STATE)
+    assert max(step.changes.nbytes for step in work) < 2 * HELD < records(STATE).nbytes / 9
+    assert max(opened) < 3 * HELD
+
+
+@pytest.mark.parametrize("key", [b"0000", b"1000", b"1001", b"1998", b"9999"])
+def test_a_large_interval_is_read_in_pieces_and_only_changed_ranges_are_written(
+    key: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trees, changes = tiny_trees(cutting=LARGE), {key: 3}
+    cold = uncached(Trees(trees.blobs, trees.boundary_seed, LARGE, trees.cache, True))
+    base = tree(trees, STATE)
+    counted(cold).creates.clear()
+    root, work, opened = memory(cold, base, changes, monkeypatch)
+    written = len(counted(cold).creates)
+    assert root == tree(tiny_trees(cutting=LARGE), after(STATE, changes))
+    assert sum(len(step.rows) for step in work) > 50
+    assert max(len(step.rows) for step in work) == HELD // LARGE.max_bytes
+    assert max(opened) < 3 * HELD
+    assert written < 30
