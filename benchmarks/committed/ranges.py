@@ -10,12 +10,14 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 
 import pyarrow as pa
 
 from benchmarks import entries
 from benchmarks.committed.changes import Draw
 from benchmarks.scenario import Measured, Place, clocked, scenario
+from graveler_core.blobs.addresses import OWN
 from graveler_core.blobs.open import OpenedBlobs
 from graveler_core.blobs.port import Blobs
 from graveler_core.codec.entry import normalise
@@ -77,4 +79,5 @@ def _cold(blobs: Blobs, cutting: Cutting) -> Trees:
 @contextmanager
 def _blobs() -> Iterator[Blobs]:
     with tempfile.TemporaryDirectory() as directory:
+        Path(directory, "data", OWN).mkdir(parents=True)
         yield OpenedBlobs(durable=False).at(f"file://{directory}/data")

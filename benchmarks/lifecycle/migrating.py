@@ -14,6 +14,7 @@ from benchmarks import entries
 from benchmarks.lifecycle.sources import entry, insert, make_tables, opened
 from benchmarks.lifecycle.stock import commits_of
 from benchmarks.scenario import Measured, Place, clocked, scenario
+from graveler_core.blobs.addresses import OWN
 from graveler_core.blobs.open import open_blobs
 from graveler_core.codec.entry import normalise
 from graveler_core.committed.apply import apply
@@ -70,7 +71,10 @@ def _namespace(place: Place) -> str:
 
 
 def _commits(place: Place) -> Iterator[dict[str, Any]]:
-    trees = Trees(open_blobs(namespace(_namespace(place)), {}, durable=False), 0)
+    where = namespace(_namespace(place))
+    if where.scheme == "file":
+        Path("/", where.path, OWN).mkdir(parents=True, exist_ok=True)
+    trees = Trees(open_blobs(where, {}, durable=False), 0)
     count = commits_of(place)
     tree = apply(trees, None, normalise(entries.first(min(place.size, 1_000)))).metarange_id
     for number in range(count):
