@@ -8,6 +8,7 @@ import pytest
 
 from graveler_core.errors import Conflict, DirtyBranch, OutcomeUnknown, PredicateFailed
 from graveler_core.facade.branch import Branch
+from graveler_core.facade.repository import Repository
 from graveler_core.model.entry import Entry
 from graveler_core.model.operations import Put
 from tests.unit.engine.flows import table
@@ -144,3 +145,38 @@ def test_a_write_is_not_acknowledged_beside_another_change_of_its_path(state: st
         else:
             assert theirs == [False], (at, later)
             assert shown(world) == made.identity, (at, later)
+
+
+WRITES: dict[str, Callable[[Branch], Entry]] = {
+    "stage_if": lambda branch: branch.stage_if(PATH, entry(1), None),
+    "stage_if over a row": lambda branch: branch.stage_if(PATH, entry(1), branch.stage(PATH, entry(7))),
+    "put": lambda branch: branch.put(PATH, b"mine", if_absent=True),
+}
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_a_write_whose_branch_is_created_again_at_a_commit_with_its_entry_is_unknown(
+    world: World, write: Callable[[Branch], Entry]
+) -> None:
+    """Nothing tells whether the condition held on the branch that was deleted."""
+    world.graveler().repository("repo").create_branch("dev", "main")
+    probe = world.fork()
+    kv = Interposed(probe.kv)
+    write(probe.branch(kv, "dev"))
+    calls, after_set = len(kv.verbs), len(kv.verbs) - 1 - kv.verbs[::-1].index("set_if")
+    assert calls - after_set > 1  # the closing re-read, at least
+    for call in range(after_set + 1, calls):
+        beside = world.fork()
+        kv = Interposed(beside.kv)
+        mine, repository = beside.branch(kv, "dev"), beside.graveler().repository("repo")
+
+        def again(repository: Repository = repository) -> None:
+            head = repository.branch("dev").commit("theirs").id
+            repository.delete_branch("dev")
+            repository.create_branch("dev", head)
+
+        kv.before[call] = again
+        with pytest.raises(OutcomeUnknown) as ended:
+            write(mine)
+        assert isinstance(ended.value.__cause__, PredicateFailed)
+        assert not kv.before
