@@ -7,7 +7,6 @@ which the store closes.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from urllib.parse import quote
 from graveler_core.errors import InvalidInput, Kind
 from graveler_core.facade.graveler import Graveler
 from graveler_core.model.credentials import Credentials
+from graveler_core.model.forks import ForkSafe
 from graveler_core.stores import Cluster, Stores
 from graveler_core.telemetry.secrets import without_password
 from graveler_core.wiring.handles import connect
@@ -104,12 +104,7 @@ def opened(connection: Connection) -> Stores:
     The process keeps the few most recently used ones. A call may close the stores that an earlier call returned, which
     is safe in workers, because they have one thread.
     """
-    with _lock:
-        stores = _opened.pop(connection, None) or _open(connection)
-        _opened[connection] = stores
-        while len(_opened) > _KEPT:
-            _opened.pop(next(iter(_opened))).close()
-        return stores
+    return _opened.of(connection)
 
 
 def unguarded(connection: Connection) -> Graveler:
@@ -162,5 +157,21 @@ def _absolute(url: str) -> str:
     return f"sqlite:///{quote(str(Path.cwd()))}/{rest}"
 
 
-_opened: dict[Connection, Stores] = {}
-_lock = threading.Lock()
+class _OpenedStores(ForkSafe):
+    """The most recently used stores. Thread-safe."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._stores: dict[Connection, Stores] = {}
+
+    def of(self, connection: Connection) -> Stores:
+        """Return the stores of a connection, and close those that are too many."""
+        with self._lock:
+            stores = self._stores.pop(connection, None) or _open(connection)
+            self._stores[connection] = stores
+            while len(self._stores) > _KEPT:
+                self._stores.pop(next(iter(self._stores))).close()
+            return stores
+
+
+_opened = _OpenedStores()

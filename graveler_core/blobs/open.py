@@ -12,7 +12,6 @@ end within 150 seconds (`objects.sweep_register`).
 from __future__ import annotations
 
 import os
-import threading
 import uuid
 from collections.abc import Mapping
 from datetime import timedelta
@@ -46,7 +45,6 @@ the time limit would never be repeated.
 _LARGEST = 1_000_000_000
 """Maximum value of graveler's own options."""
 _memory: dict[str, MemoryStore] = {}
-_memory_lock = threading.Lock()
 
 
 def open_blobs(at: Namespace | str, options: Mapping[str, str] | None = None, *, durable: bool = True) -> Blobs:
@@ -88,8 +86,7 @@ def open_bucket(place: Namespace, options: Mapping[str, str]) -> RemoteStore:
             uri=place.uri,
         )
     if place.scheme == "memory":
-        with _memory_lock:
-            return _memory.setdefault(place.bucket, MemoryStore())
+        return _memory.setdefault(place.bucket, MemoryStore())  # atomic, so it needs no lock
     return _remote_store(place, dict(options))
 
 
@@ -229,5 +226,4 @@ _process_ids: dict[int, str] = {}
 
 def _this_process() -> str:
     """Return an id of this process that is unique across hosts and forks."""
-    with _memory_lock:
-        return _process_ids.setdefault(os.getpid(), uuid.uuid4().hex)
+    return _process_ids.setdefault(os.getpid(), uuid.uuid4().hex)  # atomic, too

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import atexit
-import os
-import threading
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graveler_core.wiring.callbacks import callbacks
 from graveler_core.wiring.opening import open_stores
+from graveler_core.wiring.shared_handles import SharedHandles
 from graveler_core.wiring.users import principal_of
 from graveler_core.wiring.wrong_values import explained
 
@@ -124,9 +122,8 @@ def _wrong(name: str, value: object, wanted: str) -> InvalidInput:
     return InvalidInput(f"connect: {name} {value!r} must be {wanted}", argument=name)
 
 
-_shared: dict[tuple[int, Reopening], Graveler] = {}
-"""Handles that unpickled repositories, branches and snapshots share, by process and arguments."""
-_sharing = threading.Lock()
+_shared = SharedHandles()
+"""Handles that unpickled repositories, branches and snapshots share, by their arguments."""
 
 
 def reopen(opened: Reopening, own: bool) -> Graveler:
@@ -144,11 +141,7 @@ def reopen(opened: Reopening, own: bool) -> Graveler:
     """
     if own:
         return _connected(opened)
-    key = (os.getpid(), opened)
-    with _sharing:
-        if key not in _shared:
-            _shared[key] = _connected(opened)
-        return _shared[key]
+    return _shared.get(opened, partial(_connected, opened))
 
 
 def _connected(opened: Reopening) -> Graveler:
@@ -163,15 +156,6 @@ def _connected(opened: Reopening) -> Graveler:
         verify_tag=opened.verify_tag,
         hooks=opened.hooks,
     )
-
-
-@atexit.register
-def _close_shared() -> None:
-    """Close the shared handles of this process."""
-    with _sharing:
-        for key in [key for key in _shared if key[0] == os.getpid()]:
-            with suppress(Exception):
-                _shared.pop(key).close()
 
 
 def _environment() -> tuple[str, Credentials | None]:

@@ -70,7 +70,6 @@ class _Memory:
 
 
 _NAMED: Final[dict[str, _Memory]] = {}
-_NAMED_LOCK: Final = Lock()
 
 
 def open_memory(url: str) -> Store:
@@ -89,8 +88,7 @@ def open_memory(url: str) -> Store:
         )
     if not name:
         return MemoryStore(_Memory())
-    with _NAMED_LOCK:
-        return MemoryStore(_NAMED.setdefault(name, _Memory()))
+    return MemoryStore(_NAMED.setdefault(name, _Memory()))  # atomic, so it needs no lock
 
 
 class MemoryStore(PagedStore):

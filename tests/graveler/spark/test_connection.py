@@ -55,20 +55,20 @@ def test_what_is_in_memory_is_refused(uri: str) -> None:
 
 
 def test_a_process_opens_a_connection_once_and_keeps_a_few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_opened", {})
+    monkeypatch.setattr(module, "_opened", module._OpenedStores())
     made = [Connection(f"sqlite:///{tmp_path}/{n}.db") for n in range(6)]
     first = opened(made[0])
     assert opened(pickle.loads(pickle.dumps(made[0]))) is first
     for connection in made[1:]:
         opened(connection)
-    assert list(module._opened) == made[2:]
+    assert list(module._opened._stores) == made[2:]
     assert opened(made[0]) is not first
-    for stores in module._opened.values():
+    for stores in module._opened._stores.values():
         stores.close()
 
 
 def test_a_worker_takes_no_namespace_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_opened", {})
+    monkeypatch.setattr(module, "_opened", module._OpenedStores())
     stores = opened(Connection(f"sqlite:///{tmp_path}/meta.db"))
     with pytest.raises(InvalidInput, match="exists in one process"):
         stores.blobs.at("memory://bucket/lake")

@@ -97,13 +97,13 @@ def test_connections_that_were_not_used_lately_are_closed(
     postgresql_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A worker lives on from job to job: what it keeps open is bounded."""
-    monkeypatch.setattr(connections, "_opened", {})
+    monkeypatch.setattr(connections, "_opened", connections._OpenedStores())
     names = [uuid4().hex for _ in range(6)]
     for name in names:
         stores = opened(Connection(f"{postgresql_url}&application_name={name}"))
         assert stores.kv.get(b"p", b"k") is None
     until_open(postgresql_url, names, [0, 0, 1, 1, 1, 1])
-    for stores in connections._opened.values():
+    for stores in connections._opened._stores.values():
         stores.close()
     until_open(postgresql_url, names, [0] * 6)
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import signal
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable
+from pathlib import Path
 from threading import Event
 from typing import Any
 
 import pytest
+from obstore.store import MemoryStore
 
 from graveler_core.blobs.disk_cache import DiskCache
 from graveler_core.blobs.open import OpenedBlobs
 from graveler_core.committed.cache import TreeCache
+from graveler_core.kv.backends.bucket.requests import BucketRequests
 from graveler_core.kv.backends.etcd.client import EtcdClient
 from graveler_core.kv.backends.etcd.client import parse_url as etcd_target
+from graveler_core.kv.backends.sqlite.turns import TurnFile
 from graveler_core.objects.commits import CommitCache
 from graveler_core.stores import SharedReads
 from graveler_core.stores.background import Aside, HookCalls
@@ -25,36 +25,10 @@ from graveler_core.stores.noted_events import NotedEvents
 from graveler_core.stores.registers import RegisterCache
 from graveler_core.stores.turns import Turns
 from graveler_core.stores.underway import Underway
+from graveler_core.wiring.shared_handles import SharedHandles
+from tests.forked_child import code_of_child, in_another_thread
 
 KEY = ("repo", "main")
-
-
-def code_of_child(work: Callable[[], bool]) -> int:
-    """Return the exit code of a forked child: 0 if the work is done and true, 1 if not, the signal if it hangs."""
-    child = os.fork()
-    if child == 0:
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(10)
-        code = 1
-        try:
-            code = 0 if work() else 1
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-
-@contextmanager
-def in_another_thread(work: Callable[[Event, Event], Any]) -> Iterator[None]:
-    """Run work in a thread: it sets the first event when it has begun, and waits for the second one."""
-    begun, let_go = Event(), Event()
-    with ThreadPoolExecutor(1) as pool:
-        done = pool.submit(work, begun, let_go)
-        try:
-            assert begun.wait(10)
-            yield
-        finally:
-            let_go.set()
-        done.result()
 
 
 def test_a_child_does_not_wait_for_a_read_of_its_parent() -> None:
@@ -111,13 +85,16 @@ def test_a_child_does_the_work_that_its_parent_has_begun() -> None:
         NotedEvents,
         OpenedBlobs,
         RegisterCache,
+        SharedHandles,
         SharedReads,
         Threads,
         TreeCache,
         Turns,
         Underway,
+        lambda: BucketRequests(MemoryStore(), MemoryStore(), "bucket"),
         lambda: DiskCache("/nowhere"),
         lambda: EtcdClient(etcd_target("etcd://host/prefix")),
+        lambda: TurnFile(Path("nowhere")),
     ],
 )
 def test_a_child_has_a_free_lock(make: Callable[[], Any]) -> None:
@@ -125,3 +102,15 @@ def test_a_child_has_a_free_lock(make: Callable[[], Any]) -> None:
     with owner._lock:
         assert code_of_child(lambda: bool(owner._lock.acquire(timeout=5))) == 0
         assert owner._lock.locked()
+
+
+def test_a_child_closes_a_bucket_whose_threads_its_parent_uses() -> None:
+    requests = BucketRequests(MemoryStore(), MemoryStore(), "bucket")
+
+    def closed() -> bool:
+        requests.close()
+        return True
+
+    with requests._pool()._shutdown_lock:
+        assert code_of_child(closed) == 0
+    requests.close()

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import timedelta
-from threading import Lock
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import urlsplit
 
@@ -26,6 +25,7 @@ from graveler_core.blobs.remote import RemoteStore
 from graveler_core.errors import SlowDown, Unavailable
 from graveler_core.kv.backends.backing_off import ATTEMPTS, backing_off, pause
 from graveler_core.kv.backends.bucket.errors import ABSENT, FAILURES, exists, has_changed, mapped
+from graveler_core.model.forks import ForkSafe
 
 if TYPE_CHECKING:
     from obstore import HTTP_METHOD, ObjectMeta, PutMode, PutResult
@@ -53,7 +53,7 @@ class BucketObject:
         return not self.content
 
 
-class BucketRequests:
+class BucketRequests(ForkSafe):
     """Sends requests for the objects of one bucket. Thread-safe.
 
     Args:
@@ -64,14 +64,19 @@ class BucketRequests:
     """
 
     def __init__(self, reading: RemoteStore, writing: RemoteStore, shown: str, *, by_generation: bool = False) -> None:
+        super().__init__()
         self._reading = reading
         self._writing = writing
         self.shown = shown
         self._by_generation = by_generation
-        self._lock = Lock()
         self._threads: ThreadPoolExecutor | None = None
         self._closed = False
         note_use()
+
+    def after_fork(self) -> None:
+        """Forget the threads, which only the parent has."""
+        super().after_fork()
+        self._threads = None
 
     def close(self) -> None:
         """Refuse further requests. Tasks of other threads that have not begun are cancelled."""

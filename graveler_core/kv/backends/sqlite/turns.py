@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
-from threading import Lock
 from typing import IO, Final
 from weakref import finalize
+
+from graveler_core.model.forks import ForkSafe
 
 try:
     import fcntl
@@ -28,17 +29,17 @@ _AT_THE_DOOR: Final = 0.0005
 """Seconds between two attempts to lock a byte. Only the process that holds the door tries to lock the turn."""
 
 
-class TurnFile:
+class TurnFile(ForkSafe):
     """Lock file of one store, which is created for the first turn.
 
     File locks do not exclude threads of the same process. Callers queue these threads before they call `turn`.
     """
 
     def __init__(self, path: Path) -> None:
+        super().__init__()
         self._path = path
         self._file: IO[bytes] | None = None
         self._closed = fcntl is None
-        self._lock = Lock()
 
     @contextmanager
     def turn(self, name: str, patience: float) -> Iterator[None]:
