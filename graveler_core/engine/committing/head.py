@@ -40,7 +40,7 @@ from graveler_core.engine.committing.draft import Draft, begin_operation, begun_
 from graveler_core.engine.compacting.index_maintenance import start_maintenance
 from graveler_core.engine.protocol import hooks
 from graveler_core.engine.protocol.hooks import HookedChange, ToldCommits
-from graveler_core.engine.protocol.registers import fresh, same_content
+from graveler_core.engine.protocol.registers import fresh, require_repository, same_content
 from graveler_core.engine.protocol.restrictions import require_permitted
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.protocol.swap import Write, following, record_writes, without_layer
@@ -179,9 +179,11 @@ def advance(stores: Stores, registers: Registers, record: BranchRecord, head: Ne
 
     Raises:
         PermissionDenied: A hook refused the commit (`HookRefused`).
+        NotFound: The repository or the branch was deleted while the commit was built.
         OutcomeUnknown: The response was lost, and the history does not show the outcome. `details["commit"]` names
             the commit.
     """
+    require_repository(stores, registers)
     base, commit, writes = registers.branch, head.commit.id, head.writes
     where = keys.branch(registers.repository, base.id)
     first = tried.ids.setdefault(commit, head.begun or stores.clock.now())

@@ -25,6 +25,7 @@ from graveler_core.engine.committing.draft import CommitContent, Draft, new_comm
 from graveler_core.engine.committing.head import NewHead, require_in_time
 from graveler_core.engine.merging.combine import Combination
 from graveler_core.engine.merging.sides import MergeRequest, Sides, nothing
+from graveler_core.engine.protocol.registers import require_repository
 from graveler_core.engine.protocol.swap import Write, record_writes
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.model.ids import CommitId, Nonce
@@ -70,6 +71,7 @@ def chain(
             at, written = _built(stores, registers, waiting, (at,))
             require_in_time(stores, at.id, begun)
             writes += written
+        require_repository(stores, registers)
         record_writes(stores, writes)  # the next link reads them
         waiting = link
     if waiting is None:

@@ -26,6 +26,7 @@ from graveler_core.committed.index.three_way import MergeInputs
 from graveler_core.engine.committing.draft import CommitContent, Draft, new_commit
 from graveler_core.engine.committing.head import HeadMove, NewHead, move_head
 from graveler_core.engine.merging.combine import ConflictWords, combine
+from graveler_core.engine.protocol.registers import require_repository
 from graveler_core.engine.protocol.swap import Write, record_writes
 from graveler_core.engine.reading.expired import require_content
 from graveler_core.engine.reading.resolve import resolve_commit
@@ -209,6 +210,7 @@ def _replayed(
         )
         if applied.effective == 0 and not step.draft.allow_empty:
             continue
+        require_repository(stores, registers)
         record_writes(stores, applied.writes)  # the next step reads them
         content = CommitContent(applied.index, applied.operations, (at,), nonce)
         at, writes = new_commit(stores, registers, step.draft, content)

@@ -18,7 +18,7 @@ from operator import attrgetter
 from typing import TypeVar
 
 from graveler_core.engine.protocol.retry import retry
-from graveler_core.errors import GravelerError, NotFound
+from graveler_core.errors import GravelerError, Kind, NotFound
 from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -43,6 +43,26 @@ def fresh(stores: Stores, repo: RepositoryId, branch: BranchId) -> Registers:
         raise
     stores.registers.keep(repo, branch, registers, since)
     return registers
+
+
+def require_repository(stores: Stores, used: Registers) -> None:
+    """Check that the repository of a build exists, before records of the build are written into its partition.
+
+    A build may take hours. If its repository is deleted and emptied meanwhile, nothing would ever remove rows that are
+    written after that. A cleaner waits for `stores.registers.LATE` after the deletion, which is longer than a write
+    takes after this check. Records that were read less than `stores.registers.KEPT` ago are not read again.
+
+    Raises:
+        NotFound: The repository was deleted, and possibly created again, or the branch was deleted.
+    """
+    repo, branch = used.repository.id, used.branch.id
+    current = stores.registers.get(repo, branch) or fresh(stores, repo, branch)
+    if current.repository.uid != used.repository.uid:
+        raise NotFound(
+            f"repository {repo!r} was deleted and created again during the call; nothing was changed, try again",
+            kind=Kind.RepositoryNotFound,
+            repository=repo,
+        )
 
 
 def settled(

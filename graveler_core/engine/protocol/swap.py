@@ -8,7 +8,7 @@ from functools import partial
 
 from graveler_core.codec.records import encode
 from graveler_core.engine.protocol import write_counters as counting
-from graveler_core.engine.protocol.registers import fresh
+from graveler_core.engine.protocol.registers import fresh, require_repository
 from graveler_core.errors import CorruptData, GravelerError, Kind, OutcomeUnknown, PredicateFailed
 from graveler_core.kv.bulk import set_many
 from graveler_core.model import past
@@ -44,7 +44,12 @@ def swap(
             record contains. By default, the record must equal the one that was sent, including its nonce.
         before: Records that are required before the swap. They are written with it in one step if the store supports
             it.
+
+    Raises:
+        NotFound: There are records to write before, and the repository or the branch was deleted meanwhile.
     """
+    if before:
+        require_repository(stores, now)
     where = keys.branch(now.repository, now.branch.id)
     try:
         new = following(stores, now.branch, record)
