@@ -61,7 +61,8 @@ class GravelerIOManager(dg.ConfigurableIOManager):
         append = _append_label(context, table, self.branch.origin_run_id or context.run_id)
         branch = self.branch.open_for_writing(context.asset_key)
         options = {**self.branch.graveler.place(self.branch.repository), "branch": self.branch.name}
-        stored = handler.write(obj, Write(table, branch, append, _file_name(context, table), options))
+        at = self.branch.open_repository().at(branch.name)
+        stored = handler.write(obj, Write(table, branch, at, append, _file_name(context, table), options))
         given = {**(context.definition_metadata or {}), **(context.output_metadata or {})}
         made = output_metadata(self.branch, table, stored, replaced=not append)
         context.add_output_metadata({key: value for key, value in made.items() if key not in given})

@@ -1,8 +1,9 @@
 """Files of a table as a listing shows them, and as one value is made of them.
 
-A ref that names a branch is read live, and the files of a table have the same names in every write. If the table is
-replaced meanwhile, a value could be made of old and new files. So a file that is no longer the listed one is refused,
-and the table is listed and read again.
+A ref that names a branch is read live, and the files of a table have the same names in every write. A listing shows one
+state (`dagster_graveler.listing`), but files are opened one after the other. If the table is replaced meanwhile, a
+value could be made of old and new files. So a file that is no longer the listed one is refused, and the table is listed
+and read again.
 """
 
 from __future__ import annotations

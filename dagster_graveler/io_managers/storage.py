@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from dagster_graveler.io_managers.table_path import TablePath
+from dagster_graveler.listing import entries_of_one_state
 from dagster_graveler.partition_directories import escaped
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _OWN = re.compile(r"((?:[^/=]+=[^/]*/)*)([^/]+)")
 
 
 def table_files(at: Snapshot, table: TablePath) -> dict[tuple[str, ...], list[Entry]]:
-    """Return the files of a table, by the escaped values of their partition.
+    """Return the files of a table in one state, by the escaped values of their partition.
 
     Files in directories that are not partitions belong to other tables. Names that begin with `_` or `.` are hidden.
 
@@ -47,13 +48,14 @@ def table_files(at: Snapshot, table: TablePath) -> dict[tuple[str, ...], list[En
     return found
 
 
-def own_files(at: Snapshot | Branch, table: TablePath, prefix: str) -> Iterator[str]:
-    """Return the paths of a table's own files, hidden ones included, below a prefix."""
+def own_files(at: Snapshot, table: TablePath, prefix: str) -> Iterator[str]:
+    """Return the paths of a table's own files, hidden ones included, below a prefix, in one state."""
     return (entry.path for entry in _own_entries(at, table, prefix))
 
 
-def _own_entries(at: Snapshot | Branch, table: TablePath, prefix: str) -> Iterator[Entry]:
-    return (entry for entry in at.list(prefix) if _OWN.fullmatch(entry.path.removeprefix(f"{table.path}/")))
+def _own_entries(at: Snapshot, table: TablePath, prefix: str) -> Iterator[Entry]:
+    listed = entries_of_one_state(at, prefix)
+    return (entry for entry in listed if _OWN.fullmatch(entry.path.removeprefix(f"{table.path}/")))
 
 
 def stored_names(at: Snapshot | Branch, table: TablePath) -> list[str]:

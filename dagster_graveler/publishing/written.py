@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
+from dagster_graveler.listing import batches_of_one_state
 from dagster_graveler.partition_directories import directory
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def partition_prefixes(stored: Any, partition: str | None) -> list[str]:
 
 
 def content_digest(at: Snapshot, table: str, before_batch: Callable[[], None] | None = None) -> str:
-    """Return a digest of the paths and identities of a table's entries.
+    """Return a digest of the paths and identities of a table's entries, as they were together at one moment.
 
     Staged and committed entries give the same digest. The digest does not depend on the batches of the listing, because
     keys, their lengths and identities are hashed as three streams.
@@ -99,6 +100,7 @@ def content_digest(at: Snapshot, table: str, before_batch: Callable[[], None] | 
         at: The state to read.
         table: Path of the table in the repository, without a slash at the end.
         before_batch: Function that is called before each batch of the listing, and may raise an exception to end it.
+            A live branch is then listed page by page, and pages of different states give a digest of no state.
 
     Returns:
         The digest as hexadecimal text. A table without entries has a digest too.
@@ -106,7 +108,8 @@ def content_digest(at: Snapshot, table: str, before_batch: Callable[[], None] | 
     import pyarrow.compute as pc
 
     keys, lengths, identities = hashlib.sha256(), hashlib.sha256(), hashlib.sha256()
-    for batch in at.to_arrow(f"{table}/"):
+    prefix = f"{table}/"
+    for batch in batches_of_one_state(at, prefix) if before_batch is None else at.to_arrow(prefix):
         if before_batch is not None:
             before_batch()
         key, identity = batch.column("key"), batch.column("identity")

@@ -96,7 +96,7 @@ def _stage(write: Write, files: list[ParquetFile]) -> list[str]:
         new[f"{directory}{write.append}part-{numbers[file.partition]:05}.parquet"] = file.local
         numbers[file.partition] += 1
     prefixes = [f"{directory}{write.append}" for directory in write.table.directories]
-    former = [path for prefix in prefixes for path in own_files(write.branch, write.table, prefix)]
+    former = [path for prefix in prefixes for path in own_files(write.at, write.table, prefix)]
     replace_files(write.branch, new, former)
     return list(new)
 

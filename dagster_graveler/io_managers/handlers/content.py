@@ -31,7 +31,7 @@ class ContentHandler(Handler[T]):
         require_layout(write.branch, write.table)
         (directory,) = write.table.directories
         path = f"{directory}{write.file_name}"
-        former = list(own_files(write.branch, write.table, directory))
+        former = list(own_files(write.at, write.table, directory))
         (entry,) = write.branch.put_many({path: self.encoded(value)}, remove=former)
         return StoredValue([path], entry.size)
 

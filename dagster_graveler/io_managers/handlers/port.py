@@ -28,6 +28,8 @@ class Write:
 
     table: TablePath
     branch: Branch
+    at: Snapshot
+    """The branch with its staged changes, to read."""
     append: str
     """Beginning of the names of files that are added to those of the table, in place of those that an earlier attempt
     added. "" replaces all files of the table.

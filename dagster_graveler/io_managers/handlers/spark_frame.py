@@ -44,7 +44,7 @@ class SparkHandler(Handler[DataFrame]):
         require_directory_names(table, value.columns)
         require_layout(branch, table)
         register(value.sparkSession)
-        former = [path for directory in table.directories for path in own_files(branch, table, directory)]
+        former = [path for directory in table.directories for path in own_files(write.at, table, directory)]
         mode = "append" if write.append else "overwrite"
         try:
             stage_table(value, {**write.options, "path": table.path}, _split(value, table), mode=mode)
@@ -56,13 +56,14 @@ class SparkHandler(Handler[DataFrame]):
                     f"partitions of this run: {table.shown_keys}. Nothing is written"
                 ) from None
             raise
-        found = {directory: list(own_files(branch, table, directory)) for directory in table.directories}
+        found = {directory: list(own_files(write.at, table, directory)) for directory in table.directories}
         for directory, paths in found.items():
             if not paths:
                 paths.append(_put_columns(write, directory, value))
         paths = [path for each in found.values() for path in each if not write.append or path not in former]
-        size = sum(branch.get(path).size for path in paths)
-        return StoredValue(paths, size, row_count(branch, paths), column_schema(value.schema))
+        files = [branch.get(path) for path in paths]
+        rows = row_count(branch, files, table.asset)
+        return StoredValue(paths, sum(file.size for file in files), rows, column_schema(value.schema))
 
     def read(self, read: Read) -> DataFrame:
         """Return the rows of the files."""

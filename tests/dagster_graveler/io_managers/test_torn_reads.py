@@ -1,4 +1,4 @@
-"""Tables that are replaced while they are read: the value is the old table or the new one, and never a part of both."""
+"""Tables that change while they are read: the value is the old table or the new one, and never a part of both."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from dagster_graveler.io_managers.graveler import GravelerIOManager
+from dagster_graveler.publishing.written import content_digest
 from dagster_graveler.resources.spark import local_pyspark
 from dagster_graveler.testing import EphemeralLake
 from graveler.spark.source import content
+from graveler_core.engine.reading import branch as branch_reads
+from graveler_core.facade import readable_ref, snapshot
 from graveler_core.facade.snapshot import Snapshot
 from tests.dagster_graveler.io_managers.letters import Seen, loaded
 
@@ -120,3 +123,41 @@ def test_a_table_of_spark_is_not_torn(
     down = loaded(seen, DataFrame, {"ref": "main"})
     graveler_lake.materialize([SPEC, down], selection=[down], resources=resources)
     assert [row.n for row in seen[0].collect()] == [2, 2]
+
+
+@pytest.fixture
+def appended(graveler_lake: EphemeralLake, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Append two files after the first page of a listing of the branch. Return the numbers of the read pages.
+
+    In order of the paths, one of the new files belongs to the first page, which is read, and the other to the last one.
+    """
+    for module in (readable_ref, snapshot):
+        monkeypatch.setattr(module, "ARROW_PAGE_ROWS", 2)
+    replace(graveler_lake, 1)
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"n": [2]}), sink)
+    new = {f"area/letters/{name}.parquet": sink.getvalue().to_pybytes() for name in ("new", "still-new")}
+
+    def append(call: int) -> None:
+        if call == 1:
+            graveler_lake.repository.branch("main").put_many(new)
+
+    return after_first(monkeypatch, branch_reads, "entries_page", append)
+
+
+def test_an_append_between_two_pages_of_a_listing_is_read_as_a_whole(
+    graveler_lake: EphemeralLake, appended: list[int]
+) -> None:
+    table = GravelerIOManager(branch=graveler_lake.branch).load_table("area/letters", pa.Table)
+    assert sorted(table["n"].to_pylist()) == [1, 1, 2, 2]
+    assert appended == [1]  # the rest is read from the state that is fixed
+
+
+def test_the_digest_of_a_table_of_several_pages_is_that_of_one_state(
+    graveler_lake: EphemeralLake, appended: list[int]
+) -> None:
+    digest = content_digest(graveler_lake.repository.at("main"), "area/letters")
+    pages = list(appended)
+    made = graveler_lake.repository.branch("main").commit("after the append")
+    assert digest == content_digest(graveler_lake.repository.at(made.id), "area/letters")
+    assert pages == [1]
