@@ -67,9 +67,18 @@ def _common_schema(schemas: Mapping[str, pa.Schema], asset: str) -> pa.Schema:
     return common
 
 
-def row_count(at: ReadableRef, paths: Sequence[str]) -> int:
-    """Return the number of rows of Parquet files, from their footers."""
-    return sum(pq.read_metadata(at.open(path)).num_rows for path in paths)
+def row_count(at: ReadableRef, listed: Sequence[Entry], asset: str) -> int:
+    """Return the number of rows of Parquet files, from their footers.
+
+    Args:
+        at: State to read.
+        listed: The files, as a listing of the table has shown them.
+        asset: Asset key for error messages.
+
+    Raises:
+        FileChanged: A file was replaced or removed after the listing.
+    """
+    return sum(pq.read_metadata(open_listed(at, entry, asset)).num_rows for entry in listed)
 
 
 def _selected(schema: pa.Schema, columns: Sequence[str] | None, asset: str) -> pa.Schema:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from dagster_graveler.io_managers.handlers.port import StoredValue
+from dagster_graveler.io_managers.listed_files import FileChanged, read_unchanged
 from dagster_graveler.io_managers.storage import table_files
 from dagster_graveler.io_managers.table_path import TablePath
 from dagster_graveler.publishing.written import Prefixes, partition_pattern, written
@@ -51,12 +55,22 @@ def _places(table: TablePath) -> Prefixes:
 
 
 def _table_rows(branch: GravelerBranch, table: TablePath, stored: StoredValue, *, replaced: bool) -> int | None:
-    """Return the number of rows of the whole table, or `None` if that would take too many reads."""
-    from dagster_graveler.io_managers.datasets import row_count
+    """Return the number of rows of the whole table after the write: the written rows, and those of all other files.
 
+    It is `None` if that would take too many reads, or if others change the table all the time.
+    """
     if replaced and not table.keys:
         return stored.rows
+    with suppress(FileChanged):
+        others = read_unchanged(partial(_other_rows, branch, TablePath(table.asset, table.path), set(stored.paths)))
+        return None if others is None else (stored.rows or 0) + others
+    return None
+
+
+def _other_rows(branch: GravelerBranch, table: TablePath, written_paths: Set[str]) -> int | None:
+    """Return the number of rows of a table in one state, without those of some files, or `None` for too many files."""
+    from dagster_graveler.io_managers.datasets import row_count
+
     at = branch.open_for_reading()
-    whole = TablePath(table.asset, table.path)
-    others = {file.path for files in table_files(at, whole).values() for file in files} - set(stored.paths)
-    return None if len(others) > FOOTERS else (stored.rows or 0) + row_count(at, sorted(others))
+    others = [file for files in table_files(at, table).values() for file in files if file.path not in written_paths]
+    return None if len(others) > FOOTERS else row_count(at, others, table.asset)
