@@ -116,6 +116,24 @@ def planned_checks(instance: dg.DagsterInstance, run_id: str) -> frozenset[dg.As
     return frozenset(dg.AssetCheckKey(each.asset_key, each.check_name) for each in planned)
 
 
+def range_of_checks(instance: dg.DagsterInstance, run: dg.DagsterRun) -> dict[dg.AssetCheckKey, frozenset[str]]:
+    """Return the partitions that a run over a range of partitions was created to check, for each partitioned check.
+
+    Args:
+        instance: The instance of the run.
+        run: The run. One without a range of partitions gives nothing.
+    """
+    if RANGE_START_TAG not in run.tags:
+        return {}
+    events = instance.all_logs(run.run_id, of_type=dg.DagsterEventType.ASSET_CHECK_EVALUATION_PLANNED)
+    planned = (event.dagster_event.asset_check_planned_data for event in events if event.dagster_event)
+    return {
+        each.asset_check_key: frozenset(each.partitions_subset.get_partition_keys())
+        for each in planned
+        if each.partitions_subset is not None
+    }
+
+
 def partition_label(run: dg.DagsterRun, to: str = " to ") -> str:
     """Return `2013-01`, `2013-01 to 2013-11`, or an empty text for a run without partitions.
 

@@ -16,7 +16,7 @@ import dagster as dg
 from dagster_graveler.publishing.groups import GroupTable, TableGroup
 from dagster_graveler.publishing.written import ADDED, CONTENT, REPLACED, partition_prefixes
 from dagster_graveler.run_tags import MARKED_TAG, MarkedBranch, branch_mark
-from dagster_graveler.runs import partition_label
+from dagster_graveler.runs import partition_label, range_of_checks
 
 _EVENTS = {
     dg.DagsterEventType.ASSET_CHECK_EVALUATION,
@@ -83,6 +83,8 @@ class Evaluation:
     """Partition of a partitioned check. `None` also if the run has several partitions."""
     partitions: str
     """Partitions of the run, as `partition_label` returns them."""
+    keys: frozenset[str] = frozenset()
+    """Partitions that the check looked at, if the run has a range of partitions and the check is partitioned."""
     content: str | None = None
     """Digest of the table that the check measured; `None` if its metadata do not tell."""
 
@@ -90,6 +92,12 @@ class Evaluation:
     def scope(self) -> tuple[str | None, str]:
         """Subject of the result of a partitioned check: a partition, or all partitions of a run."""
         return self.partition, "" if self.partition is not None else self.partitions
+
+    def concerns(self, write: TableWrite) -> bool:
+        """Return true if the result of a partitioned check is about the partition of a write."""
+        if self.partition is not None:
+            return self.partition == write.partition
+        return write.partition in self.keys or self.partitions == write.partitions
 
     def covers(self, write: TableWrite, contents: Container[str | None]) -> bool:
         """Return true if the check looked at the table after a write.
@@ -141,8 +149,7 @@ class Evidence:
 
     def newest_for(self, check: dg.AssetCheckKey, write: TableWrite) -> Evaluation | None:
         """Return the newest result of a partitioned check that is about the partition of a write."""
-        known, scopes = self.scoped.get(check, {}), ((write.partition, ""), (None, write.partitions))
-        found = [known[scope] for scope in scopes if scope in known]
+        found = [each for each in self.scoped.get(check, {}).values() if each.concerns(write)]
         return max(found, key=lambda each: each.timestamp, default=None)
 
 
@@ -192,8 +199,9 @@ def _read_run(instance: dg.DagsterInstance, group: TableGroup, run: dg.DagsterRu
             found.places.setdefault(event.asset_key, set()).update([*replaced, *added] or [tables[event.asset_key]])
     for key, writes in last_writes.items():
         _add_writes(instance, key, writes, run, found)
+    keys = range_of_checks(instance, run) if evaluated else {}
     for entry, began in evaluated:
-        _add_evaluation(entry, began, starts, run, found)
+        _add_evaluation(entry, (began, starts.get(entry.step_key or "", began)), run, keys, found)
 
 
 def _add_writes(
@@ -225,24 +233,30 @@ def _add_writes(
 
 
 def _add_evaluation(
-    entry: dg.EventLogEntry, began: Start, starts: Mapping[str, Start], run: dg.DagsterRun, found: Evidence
+    entry: dg.EventLogEntry,
+    starts: tuple[Start, Start],
+    run: dg.DagsterRun,
+    keys: Mapping[dg.AssetCheckKey, frozenset[str]],
+    found: Evidence,
 ) -> None:
+    """Add a result. `starts` are that of its attempt of the step and the newest one; `keys` as `range_of_checks`."""
     if entry.dagster_event is None:
         return
-    data, step = entry.dagster_event.asset_check_evaluation_data, entry.step_key or ""
+    data = entry.dagster_event.asset_check_evaluation_data
     target, check = data.target_materialization_data, data.asset_check_key
     content = data.metadata.get(CONTENT)
     made = Evaluation(
         run_id=entry.run_id,
-        step=step,
+        step=entry.step_key or "",
         timestamp=entry.timestamp,
-        began=began,
-        newest_start=starts.get(step, began),
+        began=starts[0],
+        newest_start=starts[1],
         target=None if target is None else target.storage_id,
         passed=data.passed,
         severe=data.severity is dg.AssetCheckSeverity.ERROR,
         partition=data.partition,
         partitions=partition_label(run),
+        keys=keys.get(check, frozenset()),
         content=None if content is None else str(content.value),
     )
     newest, scoped = found.evaluations.get(check), found.scoped.setdefault(check, {})
