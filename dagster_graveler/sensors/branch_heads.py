@@ -105,6 +105,7 @@ def _tick(context: dg.SensorEvaluationContext, graveler: Graveler, repository: s
     from graveler_core.errors import NotFound
 
     after = cursors.read(_Cursor, context.cursor).after
+    known = _reported(context.instance, assets)  # before the heads are read, which are therefore not older
     of, branches = _page(graveler, repository, after)
     is_page = len(branches) == PAGE
     try:
@@ -113,6 +114,7 @@ def _tick(context: dg.SensorEvaluationContext, graveler: Graveler, repository: s
         return dg.SensorResult(
             skip_reason=f"repository {repository} was deleted during the tick", cursor=context.cursor
         )
+    events = _not_overtaken(events, known, _reported(context.instance, assets))
     is_page, branches = is_page or reached < len(branches), branches[:reached]
     last = branches[-1].id if is_page else ""
     requests = _in_step(context.instance, assets.partitions, branches, (after, last))
@@ -127,6 +129,25 @@ def _tick(context: dg.SensorEvaluationContext, graveler: Graveler, repository: s
         cursor=_Cursor(after=last).text(),
         skip_reason=None if events or requests else quiet,
     )
+
+
+def _reported(instance: dg.DagsterInstance, assets: _Assets) -> dict[dg.AssetKey, str | None]:
+    """Return the commits last reported for the assets of published branches."""
+    return {key: reported_commit(instance, key) for key in assets.published.values()}
+
+
+def _not_overtaken(
+    events: list[Any], before: Mapping[dg.AssetKey, str | None], now: Mapping[dg.AssetKey, str | None]
+) -> list[Any]:
+    """Return the events, without materializations of branches that a run has reported during the tick.
+
+    The tick may have read an earlier head than the run. The next tick compares the reported commit with the head again.
+    """
+    return [
+        event
+        for event in events
+        if not isinstance(event, dg.AssetMaterialization) or before[event.asset_key] == now[event.asset_key]
+    ]
 
 
 def _events(
