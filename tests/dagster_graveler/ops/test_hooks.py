@@ -88,6 +88,17 @@ def test_the_schedule_waits_for_the_repository(installation: Installation) -> No
         assert schedule.evaluate_tick(context).skip_message == "repository shop does not exist yet"
 
 
+def test_a_repository_that_does_not_exist_fails_without_retries(
+    instance: dg.DagsterInstance, installation: Installation
+) -> None:
+    result = ran(make_hooks_job(STORE, "shop"), instance)
+    (failure,) = result.filter_events(lambda event: event.is_step_failure)
+    told = failure.step_failure_data.user_failure_data
+    assert told.description == "repository 'shop' does not exist"
+    assert told.metadata["kind"].value == "RepositoryNotFound"
+    assert retried(result) == 0
+
+
 def test_failures_are_retried(instance: dg.DagsterInstance, repo: Repository, fail_once: FailOnce) -> None:
     fail_once(Repository, "deliver_hooks", Unavailable("away"))
     result = ran(make_hooks_job(STORE, "shop"), instance)
