@@ -47,7 +47,7 @@ def put_again(cast: Cast, stores: Stores, name: str) -> None:
 
 
 def put_if(cast: Cast, stores: Stores, name: str) -> None:
-    """Expect no entry, or the entry that the branch shows before the call."""
+    """Expect no entry, or the entry that the branch shows before the call, which may be removed."""
     path, found = cast.chance.choice(cast.paths), None
     if cast.chance.random() < 0.4:
         with cast.history.operation("get", name) as reading:
@@ -55,8 +55,12 @@ def put_if(cast: Cast, stores: Stores, name: str) -> None:
             reading.answer = {path: found and found.size}
         if reading.error is not None:
             return
-    entry = cast.entry()
     expected = {path: found and found.size}
+    if found is not None and cast.chance.random() < 0.3:
+        with cast.history.operation("put if", name, sets={path: None}, expected=expected):
+            conditional.remove_if(stores, REPO, WORK, path, found)
+        return
+    entry = cast.entry()
     with cast.history.operation("put if", name, sets={path: entry.size}, expected=expected):
         conditional.stage_if(stores, REPO, WORK, path, entry, found)
 

@@ -118,7 +118,8 @@ class Judge:
     def _conditional_writes(self) -> Iterator[str]:
         """The path showed the expected entry until the row of an acknowledged conditional write was set.
 
-        A write that comes late to a sealed token does not count, as for listings.
+        A write that comes late to a sealed token does not count, as for listings. A removal need not set a row if the
+        path shows nothing.
         """
         for operation in self.history.operations:
             if operation.kind != "put if" or operation.outcome is not Outcome.DONE:
@@ -126,7 +127,10 @@ class Judge:
             during = list(self.observer.between(operation.start, operation.end))
             for path, value in operation.expected.items():
                 set_at = [a for a, b in pairwise(during) if b.shown and b.shown[path] == operation.sets[path]]
-                if not any(s.shown and value in {s.shown[path], *s.listed.get(path, ())} for s in set_at):
+                needless = operation.sets[path] is None and any(s.shown and s.shown[path] is None for s in during)
+                if not needless and not any(
+                    s.shown and value in {s.shown[path], *s.listed.get(path, ())} for s in set_at
+                ):
                     yield f"{operation}: {path} did not show {value} when the row was set"
 
     def _legal(self, path: str, value: Value, moment: Moment) -> bool:
