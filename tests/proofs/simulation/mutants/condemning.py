@@ -79,7 +79,7 @@ def other_repositories_are_not_read() -> Iterator[None]:
         yield
 
 
-@mutant(seed=2, breaks="8", theme=collecting.THEME)
+@mutant(seed=3, breaks="8", theme=collecting.THEME)
 def staging_tokens_are_not_read() -> Iterator[None]:
     """A collection does not read the staging tokens of branches."""
     real = _Walk._of_layer
@@ -144,7 +144,7 @@ def bulk_writes_ask_no_collection() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0, breaks="8", theme=collecting.RACES)
+@mutant(seed=28, breaks="8", theme=collecting.RACES)
 def transactions_ask_no_collection() -> Iterator[None]:
     """A transaction does not check whether the content of its entries is condemned."""
     with instead((transact, "require_kept", lambda *_, **__: None)):
@@ -158,7 +158,7 @@ def full_addresses_are_staged_unasked() -> Iterator[None]:
         yield
 
 
-@mutant(seed=15, breaks="8", theme=collecting.THEME)
+@mutant(seed=63, breaks="8", theme=collecting.THEME)
 def flag_is_never_set() -> Iterator[None]:
     """A collection does not tell writers that addresses must be checked."""
     unset = SimpleNamespace(**vars(collection.repositories) | {"check_addresses": lambda kv, ids, repo: repo})

@@ -15,7 +15,7 @@ def conditional_write_asks_nothing_about_its_rows() -> Iterator[None]:
         yield
 
 
-@mutant(seed=121, breaks="conditional writes", theme="conditions")
+@mutant(seed=894, breaks="conditional writes", theme="conditions")
 def conditional_write_ignores_what_a_commit_took() -> Iterator[None]:
     """A conditional write ignores layers that were put below its row and are part of the same commit."""
     with instead((condition, "_took_other_layers", lambda *_: False)):

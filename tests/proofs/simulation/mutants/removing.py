@@ -72,7 +72,7 @@ def removal_trusts_the_repository_it_knows() -> Iterator[None]:
 @mutant(seed=0, breaks="1", theme="removals")
 def removal_does_not_look_into_the_tree() -> Iterator[None]:
     """A staged entry is deleted although the compacted tree or the head has the path."""
-    with instead((remove, "_any_below", lambda *_: False)):
+    with instead((remove, "_is_wrong_below", lambda *_, **__: False)):
         yield
 
 
