@@ -27,6 +27,8 @@ from tests.dagster_graveler.publishing.small_lake import MONTHS, PUBLISH, TABLES
 pytestmark = pytest.mark.ci
 
 MODULE = "tests.dagster_graveler.publishing.lake_location"
+FORKS = {"forkserver": {"preload_modules": [MODULE]}}
+"""Start processes of steps from one process that has imported the definitions."""
 
 
 @pytest.fixture
@@ -83,7 +85,7 @@ def parallel(instance: dg.DagsterInstance, resumes: str | None = None, steps: li
         dg.reconstructable(parallel_lake),
         instance,
         tags={"dagster/partition": "2013-01"},
-        run_config={"execution": {"config": {"max_concurrent": 2}}},
+        run_config={"execution": {"config": {"max_concurrent": 2, "start_method": FORKS}}},
         reexecution_options=options,
     ) as result:
         assert result.success
