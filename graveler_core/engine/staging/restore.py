@@ -2,7 +2,8 @@
 
 1. If the only layer is the staging token and has an entry at the path, delete its row, as `engine.staging.remove` does
    and with the same conditions ✓. Below the token is the head, because there is no compacted tree.
-2. Otherwise, compare the path with the head. If it has no change, do nothing.
+2. Otherwise, look for a staged change of the path. If there is none, do nothing. A record that leaves the path as it is
+   in the head counts as a change, because a commit that is being made may take an older record of the path.
 3. Otherwise, add an exact restoration layer ✓: see `engine.staging.bulk`.
 """
 
@@ -11,12 +12,14 @@ from __future__ import annotations
 from graveler_core.committed.index.lookup import lookup as lookup_committed
 from graveler_core.engine.protocol.registers import fresh, same_content, settled
 from graveler_core.engine.protocol.restrictions import require_permitted
-from graveler_core.engine.reading.view import lookup, view_of
+from graveler_core.engine.reading.view import view_of
 from graveler_core.engine.staging.bulk import restore_prefix
 from graveler_core.engine.staging.remove import delete_rows
 from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.model.names import path_key
 from graveler_core.model.protection import BranchAction
+from graveler_core.staging import stack as staged
+from graveler_core.staging.prefixes import LookupSource
 from graveler_core.stores import Registers, Stores
 
 
@@ -32,8 +35,16 @@ def restore_path(stores: Stores, repo: RepositoryId, branch: BranchId, path: str
 
     def is_changed(now: Registers) -> bool:
         view = view_of(stores, now)
-        shown, committed = lookup(view, path), lookup_committed(view.indexes, view.head, key)
-        return (shown and shown.identity) != (committed and committed.identity)
+        match staged.lookup(view.stack, path):
+            case LookupSource.HEAD:
+                return False
+            case LookupSource.BASE:
+                if view.compacted is None:
+                    return False
+                base, head = (lookup_committed(view.indexes, index, key) for index in (view.compacted, view.head))
+                return base != head
+            case _:
+                return True
 
     require_permitted(fresh(stores, repo, branch), BranchAction.WRITE)
     if delete_rows(stores, repo, branch, [key], to_head=True):

@@ -16,7 +16,7 @@ from graveler_core.engine.reading import branch as read
 from graveler_core.engine.reading.listing import Window, items
 from graveler_core.engine.reading.snapshot import get as get_committed
 from graveler_core.engine.references import reset
-from graveler_core.engine.staging import bulk, conditional, write
+from graveler_core.engine.staging import bulk, conditional, restore, write
 from graveler_core.engine.staging import remove as removing
 from graveler_core.errors import NoChanges
 from graveler_core.model.changes import MergeStrategy
@@ -92,6 +92,12 @@ def reset_prefix(cast: Cast, stores: Stores, name: str) -> None:
     prefix = cast.chance.choice(PREFIXES)
     with cast.history.operation("reset prefix", name, discards=prefix):
         bulk.restore_prefix(stores, REPO, WORK, prefix)
+
+
+def reset_path(cast: Cast, stores: Stores, name: str) -> None:
+    path = cast.chance.choice(cast.paths)
+    with cast.history.operation("reset prefix", name, discards=path):
+        restore.restore_path(stores, REPO, WORK, path)
 
 
 def reset_all(cast: Cast, stores: Stores, name: str) -> None:

@@ -67,6 +67,7 @@ def test_histories_keep_the_promises(batch: int) -> None:
         "indexes",
         "removals",
         "conditions",
+        "path resets",
         "overwrites",
         "merges",
         "sweeps",

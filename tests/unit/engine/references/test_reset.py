@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import count
 
 import pytest
 
-from graveler_core.errors import InvalidInput, NotFound
+from graveler_core.errors import InvalidInput, NoChanges, NotFound
 from graveler_core.facade.branch import Branch
 from tests.unit.engine.interposed import Interposed
 from tests.unit.engine.world import World, entry
@@ -92,6 +93,28 @@ def test_a_path_without_a_change_gets_no_layer(main: Branch) -> None:
     for path in ("a", "p/2", "absent"):
         main.reset(path=path)
     assert main.record() == before
+
+
+def test_a_removal_above_a_change_that_is_being_committed_is_discarded(world: World) -> None:
+    """In every order of its calls with the commit: either one is first."""
+    branch = world.branch()
+
+    def removed_and_reset() -> None:
+        branch.remove("new")
+        branch.reset(path="new")
+
+    for call in count():
+        branch.stage("new", entry(10 + call))
+        kv = Interposed(world.kv)
+        kv.before[call] = removed_and_reset
+        with suppress(NoChanges):
+            world.branch(kv).commit("theirs")
+        assert list(branch.uncommitted("new")) == []
+        if call >= len(kv.verbs):
+            break
+        branch.remove("new")
+        branch.commit("clean", allow_empty=True)
+    assert call > 5
 
 
 def test_one_argument_only(main: Branch) -> None:
