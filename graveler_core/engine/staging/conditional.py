@@ -9,6 +9,9 @@ removal sets a tombstone in the same way.
    too.
 4. Run the closing re-read: if any layer, the head, the token or a rule of the repository has changed, begin again.
 
+A removal sets its tombstone also if the path has no entry. The path may be hidden by the row of a write that came late to
+a sealed token, and that a commit or compaction does not contain.
+
 An attempt that begins again may find the entry of an earlier attempt, in the staging token or below it. Then it asks
 whether the condition held when each row was set (`engine.staging.condition`). If it did, the attempt goes on. If that
 is unknown, the call ends with an unknown outcome. A row that an earlier attempt has set may be visible, or part of a
@@ -85,7 +88,7 @@ def stage_if(  # noqa: PLR0913, PLR0917 - the branch, the entry, and the conditi
 
 
 def remove_if(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, expected: Entry) -> None:
-    """Remove a path if it has the expected entry. Do nothing if it does not exist.
+    """Remove a path if it has the expected entry, or none.
 
     Raises:
         PredicateFailed: The path has another entry. Nothing was set.
@@ -159,7 +162,7 @@ def _set(  # noqa: PLR0913, PLR0917 - the branch, the entry, and the condition
         row, found = _find(stores, registers, path)
         if found == staged and not held(stores, earlier, registers, staged, wanted):
             raise PredicateFailed(f"path {path!r}: it has been changed, too, while its row was set", path=path)
-        if (row is not None and row.value == record) or (staged is None and found is None):
+        if row is not None and row.value == record:
             return registers, staged
         if found != staged and (None if found is None else found.identity) != wanted:
             raise PredicateFailed(f"path {path!r}: {_difference(expected, found)}; nothing is staged", path=path)

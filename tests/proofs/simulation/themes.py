@@ -157,7 +157,7 @@ RARE_THEMES: dict[str, tuple[Act, ...]] = {
     "indexes": (change, change, revert),
     "overwrites": (put, put_many, remove, remove_prefix, reset_prefix, commit_all, transact_one, overwrite, compact),
     "conditions": (put_if, remove, put_many, commit_all, merge_side, transact_one, recreate_branch),
-    "path resets": (put, put_if, put_many, remove, reset_path, reset_all, commit_all, transact_one, compact),
+    "path resets": (put, put_if, remove, reset_path, reset_all, commit_all, transact_one, compact),
     "moves": (remove, change, compact, compact, hard_reset, hard_reset, hard_reset),
     uploading.THEME: (put, commit_all, compact, upload_and_commit, purge_all),
     "sweeps": (change, fold_head, sweep_all, compact),
