@@ -243,7 +243,7 @@ class Staging(ReadableRef):
 
     @operation("remove if unchanged", needs.path(Action.DELETE_OBJECT, Action.READ_OBJECT))
     def remove_if(self, path: str, expected: Entry) -> None:
-        """Remove a path if it has a certain entry now, or none. A path that does not exist is no error, as for `remove`.
+        """Remove a path if it has a certain entry now. No error is raised if it does not exist.
 
         Calls of `put`, `stage` and other operations without a condition are not excluded.
 

@@ -11,7 +11,8 @@ import moves the head, and a bulk write puts its layer below a token without rec
   written entry, because equal writes do not exclude each other.
 * If the token has left the branch record, the heads since the attempt decide. The first ones may show the same entry as
   the head that the attempt has read. Each later one must show the expected entry, or the entry of the row. If a commit
-  took the token, it must have taken below the token only layers that the attempt has read. A compaction leaves no list
+  took the token, it must have taken below the token only layers that the attempt has read, and commits must have taken
+  all of these layers: a compaction may have dropped a layer before the attempt has read it. A compaction leaves no list
   of its layers, so a bulk write whose layer was put below the token and is part of the same compaction is not detected.
 
 The condition is asked for each row that the write has set, in the attempt that ends the write. An earlier answer may
@@ -101,14 +102,16 @@ def _commits_since(stores: Stores, earlier: Registers, now: Registers) -> list[S
 
 
 def _took_other_layers(commits: Sequence[StoredCommit], used: BranchRecord) -> bool:
-    """Return `True` if one of the commits took the staging token of a branch record, and below it a layer that the
-    record does not list.
+    """Return `True` if one of the commits took the staging token of a branch record, but below it a layer that the
+    record does not list, or if the commits left out a layer of the record.
     """
-    known = {layer.id for layer in used.sealed_tokens}
+    known = frozenset(layer.id for layer in used.sealed_tokens)
+    left = set(known)
     for commit in commits[1:]:
         taken = commit.header.consumed
+        left.difference_update(taken)
         if used.staging_token in taken:
-            return not known.issuperset(taken[taken.index(used.staging_token) + 1 :])
+            return bool(left) or not known.issuperset(taken[taken.index(used.staging_token) + 1 :])
     return False
 
 

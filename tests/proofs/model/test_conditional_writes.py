@@ -1,8 +1,9 @@
-"""A conditional write beside a transaction, a bulk write and a committer of the same path: every order there is.
+"""A conditional write beside other writes, a committer and a compactor of the same path: every order there is.
 
 The write creates the path. Its row is right if the branch showed nothing at the path when the row was set in a token
 that the branch lists. A write whose row was wrong must not be acknowledged. A transaction and a bulk write look at
-the path first and swap later. The committer seals, reads the layers, moves the head, and drops the layers.
+the path first and swap later. The committer seals, reads the layers, moves the head, and drops the layers. The
+compactor replaces the layers by a compacted tree.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ class Record(NamedTuple):
 
     heads: tuple[Head, ...] = (Head(),)
     layers: tuple[int, ...] = (0,)
+    compacted: tuple[Value, ...] = ()
+    """What the compacted tree shows, if there is one."""
 
 
 class State(NamedTuple):
@@ -45,14 +48,17 @@ class State(NamedTuple):
     """Whether the row was set although the branch showed another entry."""
     transaction: Record | str | None = None
     bulk: Record | str | None = None
+    put: bool = False
     committer: tuple[str, Record, Value] | None = None
     commits: int = 0
+    compactor: tuple[str, Record, Value] | None = None
 
     def row(self, token: int) -> Value:
         return next((value for at, value in self.rows if at == token), None)
 
     def shown(self, record: Record, layers: tuple[int, ...]) -> Value:
-        return next((found for token in layers if (found := self.row(token))), record.heads[-1].value)
+        base = record.compacted[0] if record.compacted else record.heads[-1].value
+        return next((found for token in layers if (found := self.row(token))), base)
 
 
 def write(s: State, rule: str) -> Iterator[State]:
@@ -91,6 +97,9 @@ def _held(s: State, earlier: Record, rule: str) -> bool:
     taken = next((head.consumed for head in since[1:] if token in head.consumed), None)
     if taken and rule != "ignore what a commit took" and not {*taken[taken.index(token) :]} <= {*earlier.layers}:
         return False
+    left = {*earlier.layers}.difference(*(head.consumed for head in since[1:]))
+    if taken and rule != "ignore what a compaction took" and left:
+        return False
     shown: tuple[Value, ...] = tuple(head.value for head in since)
     if rule == "stop at the first row":
         shown = tuple(takewhile(lambda value: value != "mine", shown))
@@ -104,6 +113,12 @@ def transaction(s: State) -> Iterator[State]:
         yield s._replace(transaction=s.record)
     elif s.transaction == s.record:
         yield s._replace(transaction="done", record=s.record._replace(heads=(*s.record.heads, Head("theirs"))))
+
+
+def put(s: State) -> Iterator[State]:
+    """A write without a condition."""
+    if not s.put and s.row(s.record.layers[0]) is None:
+        yield s._replace(put=True, rows=s.rows | {(s.record.layers[0], "theirs")})
 
 
 def bulk(s: State) -> Iterator[State]:
@@ -135,7 +150,25 @@ def commit(s: State) -> Iterator[State]:
         yield s._replace(committer=None)
 
 
-OTHERS = {"transaction": transaction, "bulk": bulk, "commit": commit}
+def compact(s: State) -> Iterator[State]:
+    """Seal, read, and install the tree in the record that lists the same layers on the same head."""
+    if s.compactor is None:
+        if any(map(s.row, s.record.layers)):
+            sealed = s.record._replace(layers=(7, *s.record.layers))
+            yield s._replace(record=sealed, compactor=("scan", sealed, None))
+        return
+    step, used, value = s.compactor
+    if step == "scan":
+        yield s._replace(compactor=("install", used, s.shown(used, used.layers[1:])))
+    elif step == "drop":
+        rows = frozenset(row for row in s.rows if row[0] not in used.layers[1:])
+        yield s._replace(compactor=("end", used, None), rows=rows)
+    elif step == "install" and used == s.record:
+        installed = used._replace(layers=used.layers[:1], compacted=(value,))
+        yield s._replace(compactor=("drop", used, None), record=installed)
+
+
+OTHERS = {"transaction": transaction, "put": put, "bulk": bulk, "commit": commit, "compact": compact}
 
 
 def broken(rule: str, others: tuple[str, ...]) -> bool:
@@ -149,7 +182,17 @@ def broken(rule: str, others: tuple[str, ...]) -> bool:
     return any(s.write == "acknowledged" and s.wrong for s in reachable([State()], steps))
 
 
-@pytest.mark.parametrize("others", [("transaction", "commit"), ("transaction", "bulk"), ("bulk", "commit")])
+@pytest.mark.parametrize(
+    "others",
+    [
+        ("transaction", "commit"),
+        ("transaction", "bulk"),
+        ("bulk", "commit"),
+        ("put", "commit"),
+        ("put", "compact"),
+        ("put", "compact", "commit"),
+    ],
+)
 def test_a_write_with_a_wrong_row_is_not_acknowledged(others: tuple[str, ...]) -> None:
     assert not broken("", others)
 
@@ -163,6 +206,7 @@ def test_a_write_with_a_wrong_row_is_not_acknowledged(others: tuple[str, ...]) -
         ("stop at the first row", ("transaction", "commit")),
         ("ignore what a commit took", ("bulk", "commit")),
         ("ask for the last row", ("bulk", "commit")),
+        ("ignore what a compaction took", ("put", "compact", "commit")),
     ],
 )
 def test_a_rule_that_is_left_out_breaks_it(rule: str, others: tuple[str, ...]) -> None:
@@ -175,3 +219,8 @@ def test_commits_alone_make_no_outcome_unknown() -> None:
         yield from commit(s)
 
     assert not any(s.write == "unknown" for s in reachable([State()], steps))
+
+
+def test_a_layer_that_was_put_below_and_is_compacted_is_not_detected() -> None:
+    """The limit that `engine.staging.condition` names."""
+    assert broken("", ("bulk", "compact"))
