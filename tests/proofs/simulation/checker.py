@@ -116,22 +116,33 @@ class Judge:
                         yield f"{operation}: {path} held {before.head[path]} at the head, {value} was insisted on"
 
     def _conditional_writes(self) -> Iterator[str]:
-        """The path showed the expected entry until the row of an acknowledged conditional write was set.
-
-        A write that comes late to a sealed token does not count, as for listings. A removal need not set a row if the
-        path shows nothing.
-        """
+        """The path showed the expected entry until the row of an acknowledged conditional write was set."""
         for operation in self.history.operations:
-            if operation.kind != "put if" or operation.outcome is not Outcome.DONE:
-                continue
-            during = list(self.observer.between(operation.start, operation.end))
-            for path, value in operation.expected.items():
-                set_at = [a for a, b in pairwise(during) if b.shown and b.shown[path] == operation.sets[path]]
-                needless = operation.sets[path] is None and any(s.shown and s.shown[path] is None for s in during)
-                if not needless and not any(
-                    s.shown and value in {s.shown[path], *s.listed.get(path, ())} for s in set_at
-                ):
-                    yield f"{operation}: {path} did not show {value} when the row was set"
+            if operation.kind == "put if" and operation.outcome is Outcome.DONE:
+                for path, value in operation.expected.items():
+                    if not self._held(operation, path, value):
+                        yield f"{operation}: {path} did not show {value} when the row was set"
+
+    def _held(self, write: Operation, path: str, value: Value) -> bool:
+        """Whether the condition of a conditional write held.
+
+        A write that comes late to a sealed token does not count, as for listings. A removal may find nothing to remove.
+        A reset may put its layer below the row, so that the head is what the row has replaced.
+        """
+        during = list(self.observer.between(write.start, write.end))
+        set_at = [a for a, b in pairwise(during) if b.shown and b.shown[path] == write.sets[path]]
+        return (
+            any(s.shown and value in {s.shown[path], *s.listed.get(path, ())} for s in set_at)
+            or (write.sets[path] is None and any(s.shown and s.shown[path] is None for s in during))
+            or any(
+                reset.throws_away(path)
+                and reset.may_have_happened
+                and reset.start <= write.end
+                and reset.end >= write.start
+                and self._in_head(path, value, max(reset.start, write.start), write.end)
+                for reset in self.history.operations
+            )
+        )
 
     def _legal(self, path: str, value: Value, moment: Moment) -> bool:
         givers = [o for o in self.history.operations if o.may_have_happened and o.start <= moment.step]
