@@ -259,7 +259,7 @@ class Repo:
         """Let the head show at one path: by a row less, or by a restoration of the path."""
         committed = self.head(branch).get(path)
         row = branch.records.get(path) is not None and branch.base is None and not branch.layers
-        if not row and same(branch.shown.get(path), committed):
+        if not row and not self.staged_at(branch, path):
             return
         branch.records.pop(path, None)
         put(branch.shown, path, committed)

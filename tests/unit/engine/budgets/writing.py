@@ -74,13 +74,13 @@ def reset_prefix(m: Measured) -> Act:
     return lambda: m.main.reset("k/")
 
 
-@costs("reset of a path, staged in the staging token", Cost((3, 0), (8, 1), plain_reads="1 node per level"))
+@costs("reset of a path, staged in the staging token", Cost((3, 0), (8, 1)))
 def reset_path(m: Measured) -> Act:
     m.main.stage("a", entry(1))
     return lambda: m.main.reset(path="a")
 
 
-@costs("reset of a path below sealed layers", Cost((5, 1), (10, 1), reads="1 node per level"))
+@costs("reset of a path below sealed layers", Cost((5, 1), (10, 1)))
 def reset_path_below_layers(m: Measured) -> Act:
     m.main.stage("a", entry(1))
     m.main.stage_many(table({"b": 1}))
