@@ -53,7 +53,8 @@ class Judge:
     def _reads(self) -> Iterator[str]:
         """Promise 2: an answer is what was shown at some moment of the call.
 
-        Listings keep pages of sealed tokens, and need not show what comes there late.
+        Listings keep pages of sealed tokens, and need not show what comes there late. Lookups may show it although a
+        newer layer hides it since they have read that layer.
         """
         for read in self.history.operations:
             if read.kind not in ("get", "list") or read.outcome is not Outcome.DONE:
@@ -62,8 +63,8 @@ class Judge:
             stood = [state for state in self.observer.between(read.start, read.end) if state.shown is not None]
             for path, value in read.answer.items():
                 shown = {state.shown[path] for state in stood if state.shown is not None}
-                if read.kind == "list":
-                    shown.update(*(state.listed.get(path, set()) for state in stood))
+                others = [state.listed if read.kind == "list" else state.late for state in stood]
+                shown.update(*(values.get(path, set()) for values in others))
                 if value not in shown:
                     yield f"{read}: {path} never showed {value} during the call"
 

@@ -61,11 +61,16 @@ class State:
     Such a write was not acknowledged: it is repeated in the token that is current. Readers who keep pages of the sealed
     token need not see it before.
     """
+    late: dict[str, set[Value]] = field(default_factory=dict)
+    """What somebody has set in a token after it was sealed, though newer layers may hide it.
+
+    A lookup may read the newer layers before they hide such a write, and the sealed token after the write.
+    """
 
 
 def _stood(state: State) -> tuple[object, ...]:
     """What makes a state another one. A repository may go while it has no branch."""
-    return state.repository is None, state.record, state.shown, state.head, state.listed
+    return state.repository is None, state.record, state.shown, state.head, state.listed, state.late
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,12 +223,14 @@ class Observer:
             self.heads[record.commit_id] = (repo, self.header(repo, record.commit_id))
         head = self.content(repo, record.commit_id)
         base = head if record.compacted_metarange is None else self._tree(repo, record.compacted_metarange)
-        shown, listed = dict[str, Value](), dict[str, set[Value]]()
+        shown, listed, late = dict[str, Value](), dict[str, set[Value]](), dict[str, set[Value]]()
         for path in self.paths:
             shown[path], others = self._shown(repo, record, path, head, base)
             if others:
                 listed[path] = others
-        return State(step, actor, repo, record, shown, {path: head.get(path) for path in self.paths}, listed)
+            if came := self._came_late(record, path):
+                late[path] = came
+        return State(step, actor, repo, record, shown, {path: head.get(path) for path in self.paths}, listed, late)
 
     def _shown(
         self, repo: RepositoryRecord, record: BranchRecord, path: str, head: Tree, base: Tree
@@ -251,6 +258,13 @@ class Observer:
             shown = base.get(path) if shown == "nothing" else shown
         assert shown != "nothing"
         return shown, others - {shown}
+
+    def _came_late(self, record: BranchRecord, path: str) -> set[Value]:
+        """What sealed tokens of a record hold at a path that they did not hold when they were sealed."""
+        tokens = [layer for layer in record.sealed_tokens if isinstance(layer, SealedToken)]
+        found = [self._held_since(token, path, sealed=True)[0] for token in tokens]
+        first = [self._rows_since[token.token, path][0] for token in tokens]
+        return {now for now, then in zip(found, first, strict=True) if now not in {then, "nothing"}}
 
     def _held_since(self, layer: SealedToken, path: str, *, sealed: bool) -> list[Layered]:
         """What a token holds at a path, and then what it has held there since it was sealed."""
