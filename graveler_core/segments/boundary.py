@@ -160,17 +160,17 @@ def cut_oversize(  # noqa: PLR0913 - the interval, the sizes, and the position i
     hashes, ends, start = key_hashes(keys, seed), list[int](), 0
     while start < len(keys):
         threshold = cutting.threshold() << level
-        closing = np.flatnonzero(under(hashes[start:], threshold))
-        end = start + int(closing[0]) + 1 if len(closing) else len(keys)
-        if end - start == 1 or before[end] - before[start] <= cutting.max_bytes:
-            if not (len(closing) or closed):
+        end = _end_by_bytes(before, start, cutting.max_bytes)
+        closing = np.flatnonzero(under(hashes[start:end], threshold))
+        if len(closing):
+            end = start + int(closing[0]) + 1
+            level = _level_of(hashes[end - 1], cutting)
+        elif end == len(keys):
+            if not closed:
                 break
-            level = _level_of(hashes[end - 1], cutting) if len(closing) else level
         elif 2 * threshold < HASH_VALUES:
             level += 1
             continue
-        else:
-            end = _end_by_bytes(before, start, cutting.max_bytes)
         ends.append(end)
         start = end
     return ends, level

@@ -9,8 +9,9 @@ removal sets a tombstone in the same way.
    too.
 4. Run the closing re-read: if any layer, the head, the token or a rule of the repository has changed, begin again.
 
-A removal sets its tombstone also if the path has no entry. The path may be hidden by the row of a write that came late
-to a sealed token, and that a commit or compaction does not contain.
+A removal sets its tombstone also if the branch shows no entry at the path. The entry may be hidden by a tombstone that
+another removal has set late in a sealed token. A commit or compaction may leave that tombstone out, and then the branch
+would show the entry again.
 
 An attempt that begins again may find the entry of an earlier attempt, in the staging token or below it. Then it asks
 whether the condition held when each row was set (`engine.staging.condition`). If it did, the attempt goes on. If that
