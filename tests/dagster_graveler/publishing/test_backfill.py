@@ -27,8 +27,6 @@ from tests.dagster_graveler.publishing.small_lake import MONTHS, PUBLISH, TABLES
 pytestmark = pytest.mark.ci
 
 MODULE = "tests.dagster_graveler.publishing.lake_location"
-FORKS = {"forkserver": {"preload_modules": [MODULE]}}
-"""Start processes of steps from one process that has imported the definitions."""
 
 
 @pytest.fixture
@@ -79,13 +77,17 @@ def test_a_backfill_of_two_months_is_one_run_and_is_published(store: Graveler, i
 
 
 def parallel(instance: dg.DagsterInstance, resumes: str | None = None, steps: list[str] | None = None) -> str:
-    """Run the group with one process for each step. Return the id of the run, which must succeed."""
+    """Run the group with one process for each step. Return the id of the run, which must succeed.
+
+    The processes are spawned. A forkserver that another test has started in this process would give them the
+    environment variables of that test.
+    """
     options = dg.ReexecutionOptions(resumes, step_selection=steps) if resumes else None
     with dg.execute_job(
         dg.reconstructable(parallel_lake),
         instance,
         tags={"dagster/partition": "2013-01"},
-        run_config={"execution": {"config": {"max_concurrent": 2, "start_method": FORKS}}},
+        run_config={"execution": {"config": {"max_concurrent": 2}}},
         reexecution_options=options,
     ) as result:
         assert result.success
