@@ -103,12 +103,16 @@ def _chains(observer: Observer) -> Iterator[str]:
 
 
 def _absorbed(history: History, observer: Observer) -> Iterator[str]:
-    """Whoever was told that another commit took the changes was not told so of changes that a reset threw away."""
+    """Whoever was told that another commit took the changes was not told so of changes that a reset threw away.
+
+    A token that a late request has sealed does not count: its caller does not know of it, and seals what is staged
+    later.
+    """
     for operation in history.operations:
         if operation.kind != "commit" or "another commit took" not in str(operation.error):
             continue
         during = list(observer.between(operation.start, operation.end))
-        sealed = [s for s in during if s.actor == operation.actor and s.step > operation.start]
+        sealed = [s for s in during if s.actor == operation.actor and s.step > operation.start and not s.unheard]
         mine = {layer.id for layer in layers(sealed[0].record)[1:]} if sealed else set()
         for before, after in pairwise(during):
             if before.record is None or after.record is None or before.record.uid != after.record.uid:

@@ -56,7 +56,7 @@ class Judges:
         """Note what has changed."""
         step = self.world.scheduler.step
         self.registers.look(step, self.world.scheduler.current)
-        self.observer.look(step, self.world.scheduler.current)
+        self.observer.look(step, self.world.scheduler.current, unheard=self.world.scheduler.unheard)
         if self.theme in collecting.THEMES:
             self.content.look()
         elif self.theme in unreached.THEMES:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, TypeVar
 
@@ -66,6 +66,8 @@ class State:
 
     A lookup may read the newer layers before they hide such a write, and the sealed token after the write.
     """
+    unheard: bool = False
+    """A request brought it about whose caller had given it up."""
 
 
 def _stood(state: State) -> tuple[object, ...]:
@@ -123,9 +125,9 @@ class Observer:
     def __post_init__(self) -> None:
         self.records = Records(self.kv)
 
-    def look(self, step: int, actor: str) -> None:
+    def look(self, step: int, actor: str, *, unheard: bool = False) -> None:
         """Note what stands now, if it differs from what stood."""
-        state = self._state(step, actor)
+        state = replace(self._state(step, actor), unheard=unheard)
         last = self.states[-1] if self.states else None
         if last is None or _stood(last) != _stood(state):
             self.states.append(state)

@@ -133,6 +133,11 @@ class Scheduler:
         """The name of the actor that runs."""
         return "" if self._current is None else self._current.name
 
+    @property
+    def unheard(self) -> bool:
+        """Whether a late call runs, whose actor does not wait for it any more."""
+        return self._current is not None and self._current.process == NOBODY
+
     def give_way(self, what: str, *, writes: bool) -> Fate:
         """Called by an actor before a call to a store; comes back with what befalls the call.
 

@@ -36,8 +36,9 @@ SWEEP = "sweep"
 
 def sweep_all(cast: Cast, stores: Stores, name: str) -> None:
     with cast.history.operation(SWEEP, name) as operation:
-        plan = SweepPlan(grace(cast.history, cast.scheduler), alone=True)
         repo = get_repository(stores.kv, stores.clock, stores.ids, REPO)
+        # The sweep reads the clock now, and counts the grace period from then on.
+        plan = SweepPlan(grace(cast.history, cast.scheduler), alone=True)
         operation.answer = sweep(stores, repo, plan)
 
 
