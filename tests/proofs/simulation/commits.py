@@ -105,8 +105,8 @@ def _chains(observer: Observer) -> Iterator[str]:
 def _absorbed(history: History, observer: Observer) -> Iterator[str]:
     """Whoever was told that another commit took the changes was not told so of changes that a reset threw away.
 
-    A token that a late request has sealed does not count: its caller does not know of it, and seals what is staged
-    later.
+    A token that a late request has sealed does not count. Its caller does not know of it, and begins with the layers
+    that the branch has later.
     """
     for operation in history.operations:
         if operation.kind != "commit" or "another commit took" not in str(operation.error):
