@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from graveler_core.engine.reading.snapshot import readable
 from graveler_core.engine.repositories.beginning import NewRepository
-from graveler_core.engine.repositories.migration import begin_migration, leave_to_cleaner
+from graveler_core.engine.repositories.deletion import leave_to_cleaner
+from graveler_core.engine.repositories.migration import begin_migration
 from graveler_core.extras import requires
 from graveler_core.facade.listing import Listing
 from graveler_core.guard import needs

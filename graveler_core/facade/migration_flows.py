@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from graveler_core.engine.repositories.beginning import NewRepository
-from graveler_core.engine.repositories.migration import begin_migration, leave_to_cleaner
+from graveler_core.engine.repositories.deletion import leave_to_cleaner
+from graveler_core.engine.repositories.migration import begin_migration
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.records.access import Held
 from graveler_core.stores import Stores

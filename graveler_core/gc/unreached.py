@@ -7,7 +7,9 @@ of a collection (`gc.collection`), with its record and its grace period:
 0. Prepare. Once, a collection sets `former_heads` in the repository record ✓, so that processes of earlier versions,
    which do not record former heads, can change nothing any more. Then it notes the time ✓. A collection that runs a
    grace period later *adopts* the commits that nothing reaches: it records them as former heads, and notes that ✓. A
-   reference may have reached them before former heads were recorded, so they stay for ever.
+   reference may have reached them before former heads were recorded, so they stay for ever. If another collection has
+   completed the adoption meanwhile, the one that comes late may record commits that were never reached. Those that are
+   stored stay, too. Those that were removed since have no header, and the next collection deletes such a record.
 1. Announce. Read all headers, then branches and tags, then former heads. The commits to which none of these leads are
    announced with the condemned set, except for those with a date within the grace period.
 2. Wait for the grace period. A flow in which a caller names an announced commit revives it
@@ -47,7 +49,7 @@ conditions are those of the collection: the grace period is longer than any flow
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Iterator, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -113,7 +115,7 @@ class UnreachedCommits:
             expiring: Commits that are about to expire. They can be removed after that.
             before: Commits with a later date are left out.
         """
-        graph = self._graph() if self.record.value.adopted else None
+        graph = self._graph(_ids(listed.removed)) if self.record.value.adopted else None
         if graph is None:
             return expired_commits.COMMITS.empty_table()
         old = [id for id, header in graph.unreachable() if header.made < before]
@@ -123,9 +125,9 @@ class UnreachedCommits:
 
     def due(self, listed: ListedFiles, revived: Iterable[CommitId]) -> pa.Table:
         """Return the announced commits that can be removed, as a table in `expired_commits.COMMITS`."""
-        announced = _ids(listed.unreached)
-        graph = self._graph(revived) if announced else None
-        due = set[CommitId]() if graph is None else self._due(graph, announced)
+        announced, removed = _ids(listed.unreached), _ids(listed.removed)
+        graph = self._graph(removed, revived) if announced else None
+        due = set[CommitId]() if graph is None else self._due(graph, announced, removed)
         if self.plan.dry_run:
             self.assumed = due
         return self._entered(due)
@@ -167,13 +169,13 @@ class UnreachedCommits:
         entered = Expiry(since=self.stores.clock.now(), rule=NEVER_REACHED)
         return expired_commits.table(dict.fromkeys(ids, entered))
 
-    def _due(self, graph: HistoryGraph, announced: set[CommitId]) -> set[CommitId]:
+    def _due(self, graph: HistoryGraph, announced: set[CommitId], removed: Set[CommitId]) -> set[CommitId]:
         unreached = {id for id, _ in graph.unreachable()}
         due = (announced & unreached) - _with_ancestors(graph, unreached - announced)
         if not due or self.plan.dry_run:
             return due
         self._renew_branches()
-        return due - graph.reachable if self._reach(graph) else set()
+        return due - graph.reachable if self._reach(graph, removed) else set()
 
     def _renew_branches(self) -> None:
         """Make the swaps of all flows fail that have read a branch before."""
@@ -191,23 +193,35 @@ class UnreachedCommits:
                 raise SlowDown(f"branch {name!r}: changed {_ATTEMPTS} times; collect again later")
         self.stores.registers.forget_all(self.repository.id)
 
-    def _graph(self, more: Iterable[CommitId] = ()) -> HistoryGraph | None:
-        """Read all headers, and mark those that something leads to. Return `None` if some cannot be read."""
+    def _graph(self, removed: Set[CommitId] = frozenset(), more: Iterable[CommitId] = ()) -> HistoryGraph | None:
+        """Read all headers, and mark those that something leads to. Return `None` if some cannot be read.
+
+        Args:
+            removed: Commits that collections have removed.
+            more: Commits that are kept, with their ancestors.
+        """
         graph = HistoryGraph(self.stores.kv, keys.history(self.repository), self.progress)
         damaged = list(graph.read_all())
         migrated = [id for id, header in graph.headers.items() if header is not None and header.migrated]
-        return graph if not damaged and self._reach(graph, [*migrated, *more]) else None
+        return graph if not damaged and self._reach(graph, removed, [*migrated, *more]) else None
 
-    def _reach(self, graph: HistoryGraph, more: Iterable[CommitId] = ()) -> bool:
+    def _reach(self, graph: HistoryGraph, removed: Set[CommitId], more: Iterable[CommitId] = ()) -> bool:
         """Mark what branches and tags lead to, and after that what former heads lead to. Return `False` if a header is
         missing or damaged.
         """
         references = read_references(self.stores.kv, self.repository)
-        folder = keys.former_heads(self.repository)
-        rows = self.stores.kv.scan(folder.partition, prefix=folder.prefix)
-        former = [CommitId(row.key.removeprefix(folder.prefix).decode()) for row in rows]
-        starts = [*references.commits, *former, *more]
+        starts = [*references.commits, *self._former_heads(graph, removed), *more]
         return not any(True for start in starts for _ in graph.reach(start, "a former head"))
+
+    def _former_heads(self, graph: HistoryGraph, removed: Set[CommitId]) -> Iterator[CommitId]:
+        """Yield the former heads. Delete the records of removed commits instead: a late adoption has written them."""
+        folder = keys.former_heads(self.repository)
+        for row in self.stores.kv.scan(folder.partition, prefix=folder.prefix):
+            id = CommitId(row.key.removeprefix(folder.prefix).decode())
+            if id not in removed or id in graph.headers:
+                yield id
+            elif not self.plan.dry_run:
+                self.stores.kv.delete(folder.partition, row.key)
 
     def _adopt(self) -> bool:
         """Record the commits that nothing reaches as former heads. Return `False` if it is unknown which these are."""

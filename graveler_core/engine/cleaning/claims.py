@@ -11,7 +11,8 @@ is not the one that was read. A creation whose record is gone is never activated
 emptied have no owner, and stay (`gc.namespaces`).
 
 The owner file is deleted before the claim is removed, so that no file stays that nobody knows. If the claim has been
-renewed, the file is written again. After a crash in between, the next collection of the repository writes it.
+renewed, the file is written again. After a crash in between, the next collection of the repository writes it. If the
+claim is gone, its creation has undone itself, or another cleaner has removed the claim, and nobody needs the file.
 """
 
 from __future__ import annotations
@@ -58,9 +59,12 @@ def _removed(work: CleaningCall, uri: str, held: Held[NamespaceClaim]) -> bool:
     blobs, claim = work.stores.blobs.at(uri), held.value
     owner_files.remove(blobs, claim.owner)
     is_renewed = partial(_is_of, claim.owner)
-    if access.remove(work.stores.kv, keys.namespace_claim(uri), held, lives_on=is_renewed):
+    where = keys.namespace_claim(uri)
+    if access.remove(work.stores.kv, where, held, lives_on=is_renewed):
         return True
-    owner_files.write(blobs, claim.repository, claim.owner)
+    standing = access.read(work.stores.kv, where)
+    if standing is not None and is_renewed(standing.value):
+        owner_files.write(blobs, claim.repository, claim.owner)
     return False
 
 

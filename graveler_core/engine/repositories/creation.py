@@ -11,8 +11,6 @@ contains a fresh nonce, so no swap succeeds on an equal older state.
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from graveler_core.committed.apply import Applied
 from graveler_core.engine.committing.draft import Draft
 from graveler_core.engine.protocol.swap import record_writes
@@ -23,7 +21,7 @@ from graveler_core.engine.repositories.beginning import (
     require_as_durable,
     require_claimable,
 )
-from graveler_core.engine.repositories.deletion import enter_for_cleaner
+from graveler_core.engine.repositories.deletion import leave_to_cleaner
 from graveler_core.engine.repositories.first_files import first_tree
 from graveler_core.errors import Conflict, GravelerError, Kind, PredicateFailed
 from graveler_core.model import past
@@ -34,6 +32,7 @@ from graveler_core.model.index import Index
 from graveler_core.objects.commits import prepare
 from graveler_core.records import access
 from graveler_core.records import layout as keys
+from graveler_core.records.access import Held
 from graveler_core.refs import repositories
 from graveler_core.refs.branches import new_branch
 from graveler_core.stores import Stores
@@ -58,19 +57,25 @@ def create_repository(stores: Stores, wanted: NewRepository) -> RepositoryRecord
     held = begin(stores, wanted, place)
     try:
         root = first_tree(stores, held.value, claim(stores, held.value, place), adopt=wanted.adopt)
-        if not wanted.bare:
-            _first_commit(stores, held.value, root, wanted.committer)
-        active = repositories.enter(held.value, RepositoryState.ACTIVE, stores.clock, stores.ids)
-        return access.replace(stores.kv, keys.repository(wanted.id), held, active).value
+        return _completed(stores, wanted, held, root)
     except PredicateFailed:
-        # The deleted repository may have been emptied before the last part of it was written.
-        with suppress(GravelerError):
-            enter_for_cleaner(stores, held.value)
         raise Conflict(
             f"repository {wanted.id!r}: took over {repositories.CREATION_TIME} to create and was declared failed",
             kind=Kind.LostRace,
             repository=wanted.id,
         ) from None
+
+
+def _completed(stores: Stores, wanted: NewRepository, held: Held[RepositoryRecord], root: Applied) -> RepositoryRecord:
+    """Write the first commit, and make the repository visible."""
+    try:
+        if not wanted.bare:
+            _first_commit(stores, held.value, root, wanted.committer)
+        active = repositories.enter(held.value, RepositoryState.ACTIVE, stores.clock, stores.ids)
+        return access.replace(stores.kv, keys.repository(wanted.id), held, active).value
+    except GravelerError:
+        leave_to_cleaner(stores, held.value)
+        raise
 
 
 def _first_commit(stores: Stores, repo: RepositoryRecord, root: Applied, committer: str) -> None:

@@ -12,10 +12,11 @@ regardless of which process removes the record.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 
 from graveler_core.engine.protocol.retry import retry
-from graveler_core.errors import OutcomeUnknown, PredicateFailed, SlowDown, Unavailable
+from graveler_core.errors import GravelerError, OutcomeUnknown, PredicateFailed, SlowDown, Unavailable
 from graveler_core.model.entities import DeletedRepository, DeletedState, RepositoryRecord, RepositoryState
 from graveler_core.model.ids import Nonce, RepositoryId
 from graveler_core.records import access
@@ -23,6 +24,9 @@ from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
 from graveler_core.refs import repositories
 from graveler_core.stores import Stores
+
+_ATTEMPTS = 3
+"""Maximum number of attempts to enter a repository that is found deleted."""
 
 
 def delete_repository(stores: Stores, repo: RepositoryId) -> None:
@@ -105,6 +109,20 @@ def enter_for_cleaner(stores: Stores, repo: RepositoryRecord) -> Held[DeletedRep
     if known is None or known.value.state is DeletedState.RESTORING:
         access.replace(stores.kv, where, known, entry, mine=partial(_is_entry, entry.nonce))
     return known if known is not None and known.value.state is DeletedState.PURGING else None
+
+
+def leave_to_cleaner(stores: Stores, repo: RepositoryRecord) -> None:
+    """Ensure that a cleaner finds the data that a creation or a migration has written into a repository that was
+    deleted in the meantime. A cleaner may have emptied it before the last part was written.
+
+    Errors are not raised. If all attempts fail, data may be left that nothing removes.
+    """
+    for _ in range(_ATTEMPTS):
+        with suppress(GravelerError):
+            standing = repositories.find(stores.kv, repo.id)
+            if standing is None or standing.value.uid != repo.uid:
+                enter_for_cleaner(stores, repo)
+            return
 
 
 def _hand_over(stores: Stores, held: Held[RepositoryRecord]) -> None:

@@ -7,6 +7,10 @@ would delete the files to which the new repository does not refer.
 A creation that is refused first removes its record, then the owner file, and then the claim. Once the record is
 removed, no later run of a migration goes on with this uid, so nobody needs the file. After a crash in between, a
 cleaner removes the file and the claim.
+
+A creation may pause until a cleaner has removed its record, claim and files, and then write its owner file. It finds
+out at its last swap, or at an error, and enters its repository for the next cleaner. If its process is killed before
+that, the file stays. A later creation in the namespace is refused then, and its error names the file.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from graveler_core.committed.apply import Applied, apply
 from graveler_core.committed.node import EMPTY
 from graveler_core.committed.trees import address, encoded
 from graveler_core.engine.repositories.beginning import withdraw
+from graveler_core.engine.repositories.deletion import leave_to_cleaner
 from graveler_core.errors import GravelerError, Kind, NotUnique, SlowDown, Unavailable
 from graveler_core.model.entities import NamespaceClaim, RepositoryRecord
 from graveler_core.model.entry import RECORD_SCHEMA
@@ -62,13 +67,14 @@ def first_tree(stores: Stores, repo: RepositoryRecord, claimed: Held[NamespaceCl
 
 
 def _undo(stores: Stores, repo: RepositoryRecord, claimed: Held[NamespaceClaim], *, written: bool) -> None:
-    """Undo a creation. If the owner file, which may have been written, cannot be deleted, the claim stays, so that a
-    cleaner deletes the file.
+    """Undo a creation. If the owner file, which may have been written, cannot be deleted, it is left to a cleaner, and
+    the claim stays.
     """
     if withdraw(stores, repo) and written:
         try:
             owner_files.remove(stores.blobs.at(repo.storage_namespace), repo.uid)
         except GravelerError:
+            leave_to_cleaner(stores, repo)
             return
     access.remove(stores.kv, keys.namespace_claim(repo.storage_namespace), claimed)
 

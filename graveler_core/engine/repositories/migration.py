@@ -15,12 +15,9 @@ record, unless a later run has taken them over.
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from graveler_core.engine.repositories.beginning import NewRepository, begin, claim, require_claimable
-from graveler_core.engine.repositories.deletion import enter_for_cleaner
 from graveler_core.engine.repositories.first_files import first_tree
-from graveler_core.errors import Conflict, GravelerError, InvalidInput, Kind, PredicateFailed
+from graveler_core.errors import Conflict, InvalidInput, Kind, PredicateFailed
 from graveler_core.model.address import Namespace, namespace
 from graveler_core.model.entities import RepositoryRecord, RepositoryState
 from graveler_core.model.ids import Nonce
@@ -56,16 +53,6 @@ def begin_migration(stores: Stores, wanted: NewRepository) -> Held[RepositoryRec
         # If the record exists by now, another run from the same state of the source has taken this one over.
         access.write_if_absent(stores.kv, where, Migration(digest=wanted.migrating, since=stores.clock.now()))
     return held
-
-
-def leave_to_cleaner(stores: Stores, repo: RepositoryRecord) -> None:
-    """Ensure that a cleaner finds the data that a run has written into a repository that was deleted in the
-    meantime.
-    """
-    with suppress(GravelerError):
-        standing = repositories.find(stores.kv, repo.id)
-        if standing is None or standing.value.uid != repo.uid:
-            enter_for_cleaner(stores, repo)
 
 
 def _taken_over(stores: Stores, wanted: NewRepository, place: Namespace) -> Held[RepositoryRecord] | None:

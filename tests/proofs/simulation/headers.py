@@ -1,7 +1,8 @@
 """The judge of headers: which commits references reach, and which headers are removed.
 
 After each change of the store, it reads references and headers beside the engine. A header that a reference has ever
-reached is never removed, and no reference leads to a header that is missing. A former head counts as a reference.
+reached is never removed, and no reference leads to a header that is missing. A former head counts as a reference, but
+a late adoption may record a removed commit. At the end, none of these records is left.
 """
 
 from __future__ import annotations
@@ -76,6 +77,8 @@ class HeaderJudge:
         if repo is None or repo.state != "active":
             return
         yield from self._unreadable(repo, stores)
+        for id in sorted(self._former_heads(repo) & self.removed):
+            yield f"{LEFT}: the former head {id[:8]}, which was removed"
         for operation in self.history.operations:
             found = operation.answer
             if operation.outcome is Outcome.DONE and isinstance(found, str) and found in self.removed:
@@ -113,8 +116,8 @@ class HeaderJudge:
         for folder in (keys.branches(repo), keys.tags(repo)):
             for name, one in self.observer.records.scan(folder):  # type: ignore[var-annotated]
                 roots[f"{folder.prefix.decode()}{name}"] = one.commit_id
-        for name, _ in self.observer.records.scan(keys.former_heads(repo)):
-            roots[f"{FORMER} {name[:8]}"] = CommitId(name)
+        for id in self._former_heads(repo) - self.removed:
+            roots[f"{FORMER} {id[:8]}"] = id
         if roots == self._roots:
             return
         for name, root in roots.items():
@@ -123,6 +126,9 @@ class HeaderJudge:
                 if not name.startswith(FORMER):
                     self._reach(name, root, self.shown)
         self._roots = roots
+
+    def _former_heads(self, repo: RepositoryRecord) -> set[CommitId]:
+        return {CommitId(name) for name, _ in self.observer.records.scan(keys.former_heads(repo))}
 
     def _reach(self, name: str, root: CommitId, seen: set[CommitId]) -> None:
         ahead = [root]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,8 @@ from graveler_core.gc.sweep import GRACE, SweepPlan, sweep
 from graveler_core.kv.store import Store
 from graveler_core.model.erasure import ErasureRule
 from graveler_core.model.ids import CommitId
+from graveler_core.records import access
+from graveler_core.records import layout as keys
 from graveler_core.testing.plain_store import PlainStore
 from tests.unit.engine.interposed import Crash, Interposed
 from tests.unit.engine.templates import Template
@@ -33,6 +36,7 @@ from tests.unit.gc.lost_commits import (
     headers,
     later,
     layouts,
+    lose,
     prepared,
     slow_commit,
     whole,
@@ -178,6 +182,43 @@ def test_two_collectors_between_any_two_calls(tmp_path: Path) -> None:
         calls, at = len(kv.verbs), at + 1
         lake.collect()
         assert (headers(lake), layouts(lake)) == (others, others), at
+
+
+def test_a_late_adoption_blocks_no_later_collection(tmp_path: Path) -> None:
+    """Before any of its calls, another collection adopts, and a commit is lost. Before any later one, this commit is
+    removed. The late collector dies when it would note its adoption.
+    """
+    lake, noting = Lake(tmp_path / "lake"), 8
+    lake.branch().put("a", b"a")
+    lake.branch().commit("first")
+    lose(lake, "old")
+    lake.collect()
+    lake.sleep(GRACE)
+    template, late = Template(lake), 0
+    for adopted, removed in combinations(range(noting), 2):
+        lake = template.copy()
+        kv = Interposed(lake.world.kv)
+
+        def overtake(lake: Lake = lake) -> None:
+            lake.collect()
+            lake.branch().reset()
+            lose(lake)
+
+        kv.before = {adopted: overtake, removed: partial(later, lake)}
+        kv.fail[noting] = Crash()
+        with suppress(Crash):
+            lake.collect(None, kv)
+        late += not former_heads(lake) <= headers(lake)
+        lake.branch().reset()
+        lost = lose(lake, "later")
+        later(lake)
+        assert former_heads(lake) <= headers(lake)
+        assert lost not in headers(lake)
+    assert late > 0
+
+
+def former_heads(lake: Lake) -> set[CommitId]:
+    return {CommitId(name) for name, _ in access.scan(lake.world.kv, keys.former_heads(lake.record))}
 
 
 def test_a_dump_beside_a_removal(tmp_path: Path) -> None:

@@ -91,6 +91,19 @@ def cleaner_deletes_owner_files_of_claims_that_stay() -> Iterator[None]:
         yield
 
 
+@mutant(seed=469, breaks=GARBAGE, theme=AMONG_OTHERS)
+def owner_files_of_claims_that_are_gone_are_written_again() -> Iterator[None]:
+    """A cleaner whose removal of a claim fails writes the owner file again, even if the claim is gone."""
+    real = access.read
+
+    def read(kv: Any, where: Any) -> Any:
+        return real(kv, where) or SimpleNamespace(value=None)
+
+    reading = SimpleNamespace(**vars(access) | {"read": read})
+    with instead((claims, "access", reading), (claims, "_is_of", lambda *_: True)):
+        yield
+
+
 @mutant(seed=1, breaks=GARBAGE, theme=AT_THE_END)
 def repository_is_emptied_before_its_layers() -> Iterator[None]:
     """A cleaner drops the records that name the layers before it drops the layers."""

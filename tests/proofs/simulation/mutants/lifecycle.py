@@ -14,7 +14,7 @@ from graveler_core.objects import owner_files
 from graveler_core.records import access
 from graveler_core.records.access import Held
 from graveler_core.refs import repositories
-from tests.proofs.simulation.cleaning import AT_THE_END
+from tests.proofs.simulation.cleaning import AMONG_OTHERS, AT_THE_END
 from tests.proofs.simulation.mutants.plant import GARBAGE, instead, mutant
 
 ACCESS = {name: getattr(access, name) for name in ("create", "read", "read_many", "remove", "replace", "scan")}
@@ -44,7 +44,7 @@ def repository_is_deleted_without_an_entry() -> Iterator[None]:
     def nobody(*_: Any) -> None:
         """No cleaner has claimed it, says this, and does nothing."""
 
-    with instead((deletion, "enter_for_cleaner", nobody), (repository, "enter_for_cleaner", nobody)):
+    with instead((deletion, "enter_for_cleaner", nobody)):
         yield
 
 
@@ -117,6 +117,13 @@ def repositories_are_active_before_their_owner_file() -> Iterator[None]:
 def refused_creation_keeps_its_owner_file() -> Iterator[None]:
     """A creation that is refused removes its record and its claim, but not its owner file."""
     with instead((first_files, "owner_files", SimpleNamespace(**vars(owner_files) | {"remove": lambda *_: None}))):
+        yield
+
+
+@mutant(seed=368, breaks=GARBAGE, theme=AMONG_OTHERS)
+def creations_that_were_cleaned_leave_their_last_files() -> Iterator[None]:
+    """A creation that fails after a cleaner has removed its repository does not enter it for the next cleaner."""
+    with instead((repository, "leave_to_cleaner", lambda *_: None)):
         yield
 
 

@@ -37,8 +37,8 @@ def references_are_not_read_again() -> Iterator[None]:
     """References are not read again after branches were renewed, so swaps that came before that are not found."""
     real = UnreachedCommits._reach
 
-    def reach(self: Any, graph: Any, more: Any = ()) -> bool:
-        return bool(graph.reachable) or real(self, graph, more)
+    def reach(self: Any, graph: Any, *arguments: Any) -> bool:
+        return bool(graph.reachable) or real(self, graph, *arguments)
 
     with instead((UnreachedCommits, "_reach", reach)):
         yield

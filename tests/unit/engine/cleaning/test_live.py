@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from unittest.mock import patch
 
 import pytest
@@ -299,6 +300,19 @@ def test_the_owner_file_of_a_claim_that_is_renewed_before_a_lost_removal_stays(w
     assert clean(world.stores(kv), PLAN).claims == 0
     assert owner_files.owners(blobs) == {"creation"}
     assert access.read(world.kv, where) is not None
+
+
+def test_the_owner_file_of_a_claim_that_is_gone_is_not_written_again(world: World) -> None:
+    """The creation has undone itself, or another cleaner has removed the claim, before the removal."""
+    claim(world, "orphan", "creation")
+    blobs, kv = world.blobs.at(world.namespace("orphan")), Interposed(world.kv)
+    owner_files.write(blobs, RepositoryId("repo"), RepositoryUid("creation"))
+    rehearsal = Interposed(world.fork().kv)
+    clean(world.stores(rehearsal), PLAN)
+    (removal,) = (number for number, verb in enumerate(rehearsal.verbs) if verb == "delete_if")
+    kv.before[removal] = partial(clean, world.stores(), PLAN)
+    assert clean(world.stores(kv), PLAN).claims == 0
+    assert owner_files.owners(blobs) == set()
 
 
 def test_the_namespace_of_a_deleted_repository_is_kept(world: World) -> None:

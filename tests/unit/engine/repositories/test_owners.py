@@ -17,7 +17,7 @@ from graveler_core.blobs.open import OpenedBlobs
 from graveler_core.blobs.port import Blobs, BlobStores, Foreign
 from graveler_core.engine.repositories import creation, migration
 from graveler_core.engine.repositories.beginning import NewRepository
-from graveler_core.errors import CorruptData, Kind, NotUnique, Unavailable
+from graveler_core.errors import Conflict, CorruptData, Kind, NotUnique, OutcomeUnknown, Unavailable
 from graveler_core.facade.repository import Repository
 from graveler_core.gc.findings import Thing
 from graveler_core.gc.namespaces import NamespaceState
@@ -203,7 +203,7 @@ def test_an_owner_that_cannot_be_deleted_is_left_to_the_cleaner() -> None:
         created(world, blobs=Stepped(world.blobs, lambda verb, address: next(faults)))
     assert len(files(world)) == 1
     assert created(another(world)) is None
-    world.graveler().clean()
+    cleaned(world)
     assert files(world) == []
     assert created(another(world)) is not None
 
@@ -232,6 +232,36 @@ def test_a_creation_that_crashes_leaves_no_owner_after_the_cleaner(calls_of: str
         assert files(world) == []
         assert created(another(world)) is not None
     assert at > 1
+
+
+@pytest.mark.parametrize("failure", ["lost request", "object store away", "key-value store away"])
+def test_a_creation_that_is_cleaned_meanwhile_and_then_fails_leaves_no_owner(failure: str) -> None:
+    """Cleaners remove what it has written before one of its calls, and one of the later calls fails."""
+    failed = 0
+    for pause, at in combinations(range(14), 2):
+        world = World()
+        kv, blobs = Interposed(world.kv), world.blobs
+        kv.before[pause] = partial(cleaned, world)
+        match failure:
+            case "lost request":
+                kv.lose[at] = False
+            case "object store away":
+                calls = range(at - pause - 1, at - pause + 1)  # also the deletion that follows
+                faults = (Unavailable("away") if number in calls else None for number in count())
+                blobs = Stepped(world.blobs, lambda verb, address, faults=faults: next(faults))  # type: ignore[misc, assignment]
+            case _:
+                kv.fail[at] = Unavailable("away")
+        stores = replace(world.stores(kv), blobs=blobs)
+        with suppress(Conflict):
+            try:
+                creation.create_repository(stores, NewRepository(NAME, world.namespace(), BranchId("main")))
+                continue
+            except (Unavailable, OutcomeUnknown):
+                failed += 1
+        cleaned(world)
+        assert files(world) == [], (pause, at, kv.verbs)
+        assert created(another(world)) is not None
+    assert failed > 4
 
 
 def lake(world: World, root: Path) -> Repository:
