@@ -157,7 +157,7 @@ def restoration_without_a_claim() -> Iterator[None]:
         yield
 
 
-@mutant(seed=91, breaks="7", theme=AMONG_OTHERS)
+@mutant(seed=403, breaks="7", theme=AMONG_OTHERS)
 def restoration_of_what_was_never_active() -> Iterator[None]:
     """A restoration also accepts creations that were never activated."""
 
