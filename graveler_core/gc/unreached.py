@@ -8,8 +8,9 @@ of a collection (`gc.collection`), with its record and its grace period:
    which do not record former heads, can change nothing any more. Then it notes the time ✓. A collection that runs a
    grace period later *adopts* the commits that nothing reaches: it records them as former heads, and notes that ✓. A
    reference may have reached them before former heads were recorded, so they stay for ever. If another collection has
-   completed the adoption meanwhile, the one that comes late may record commits that were never reached. Those that are
-   stored stay, too. Those that were removed since have no header, and the next collection deletes such a record.
+   completed the adoption meanwhile, the one that comes late may record commits that were never reached. They stay, too,
+   except for those that were removed since: the next collection deletes their records, because a reference has never
+   reached a removed commit.
 1. Announce. Read all headers, then branches and tags, then former heads. The commits to which none of these leads are
    announced with the condemned set, except for those with a date within the grace period.
 2. Wait for the grace period. A flow in which a caller names an announced commit revives it
@@ -210,15 +211,15 @@ class UnreachedCommits:
         missing or damaged.
         """
         references = read_references(self.stores.kv, self.repository)
-        starts = [*references.commits, *self._former_heads(graph, removed), *more]
+        starts = [*references.commits, *self._former_heads(removed), *more]
         return not any(True for start in starts for _ in graph.reach(start, "a former head"))
 
-    def _former_heads(self, graph: HistoryGraph, removed: Set[CommitId]) -> Iterator[CommitId]:
+    def _former_heads(self, removed: Set[CommitId]) -> Iterator[CommitId]:
         """Yield the former heads. Delete the records of removed commits instead: a late adoption has written them."""
         folder = keys.former_heads(self.repository)
         for row in self.stores.kv.scan(folder.partition, prefix=folder.prefix):
             id = CommitId(row.key.removeprefix(folder.prefix).decode())
-            if id not in removed or id in graph.headers:
+            if id not in removed:
                 yield id
             elif not self.plan.dry_run:
                 self.stores.kv.delete(folder.partition, row.key)

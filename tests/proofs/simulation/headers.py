@@ -77,13 +77,16 @@ class HeaderJudge:
         if repo is None or repo.state != "active":
             return
         yield from self._unreadable(repo, stores)
-        for id in sorted(self._former_heads(repo) & self.removed):
-            yield f"{LEFT}: the former head {id[:8]}, which was removed"
         for operation in self.history.operations:
             found = operation.answer
             if operation.outcome is Outcome.DONE and isinstance(found, str) and found in self.removed:
                 yield f"{operation}: its commit was removed"
-        for id in sorted(self.stored - self.reached):
+        marked, kept = self._former_heads(repo), set[CommitId]()
+        for id in sorted(marked - self.stored):
+            yield f"{LEFT}: the former head {id[:8]}, which was removed"
+        for id in marked & self.stored:
+            self._reach(FORMER, id, kept)
+        for id in sorted(self.stored - self.reached - kept):
             yield f"{LEFT}: commit {id[:8]}, which no reference has ever reached"
 
     def _unreadable(self, repo: RepositoryRecord, stores: Stores) -> Iterator[str]:
