@@ -4,8 +4,9 @@ Commits that a reference has reached stay for ever, because other systems may kn
 the commits of tags lead to most of them. A hard reset, an assignment and a deletion let a reference leave a commit to
 which its new commit need not lead. Each of these flows records the commit before its swap or deletion ✓, or in the same
 step. A record therefore never says anything wrong: the commit was the head when it was read, also if the swap fails.
-Records are never removed. Commits to which no reference and no former head leads were never reached, except those that
-references had left before versions with these records.
+Records of commits that a reference has reached are never removed. Commits to which no reference and no former head
+leads were never reached, except those that references had left before versions with these records. A collection may
+record commits that were never reached (`gc.unreached`, step 0), and deletes such records once the commits are removed.
 
 All other flows that move a branch make a commit with the former head as its first parent, or move it to a descendant.
 """

@@ -3,7 +3,8 @@
 `repos/<name>` := initial ✓ (names its namespace) → claim the namespace ✓, then look for claims above and below → write
 the owner file, then look for files of other repositories → first commit → default branch → active ✓. Only the last swap
 makes the repository visible. A crash before it leaves a record in `initial`. After two minutes, any process may declare
-it failed, and it is deleted like other repositories.
+it failed, and it is deleted like other repositories. A creation that fails and finds its record gone enters the
+repository as deleted once more, because a cleaner may have emptied it before the last part of it was written.
 
 The first steps are those of `engine.repositories.beginning` and `engine.repositories.first_files`. Every record
 contains a fresh nonce, so no swap succeeds on an equal older state.
@@ -67,7 +68,9 @@ def create_repository(stores: Stores, wanted: NewRepository) -> RepositoryRecord
 
 
 def _completed(stores: Stores, wanted: NewRepository, held: Held[RepositoryRecord], root: Applied) -> RepositoryRecord:
-    """Write the first commit, and make the repository visible."""
+    """Write the first commit, and make the repository visible. If this fails, and the repository was deleted in the
+    meantime, leave it to a cleaner.
+    """
     try:
         if not wanted.bare:
             _first_commit(stores, held.value, root, wanted.committer)
