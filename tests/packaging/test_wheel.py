@@ -43,7 +43,7 @@ for name, value in local_settings().items():
 spark = builder.getOrCreate()
 register(spark)
 connection = Connection("sqlite:///meta.db")
-with connection.connect(SparkCluster(spark, connection, rows_per_piece=1, threshold=1)) as opened:
+with connection.connect(SparkCluster(spark, connection, rows_per_task=1, threshold=1)) as opened:
     main = opened.repository("lake").branch("main")
     main.put("b", b"more")
     main.put("c", b"more")
@@ -172,7 +172,7 @@ def test_dagster(wheel: Wheel, project: Path, tmp_path: Path) -> None:
     assert said.splitlines() == ["['Second', 'First']", "['GravelerLakeComponent']", "b'content'"]
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_spark(wheel: Wheel, project: Path, tmp_path: Path) -> None:
     python = install(wheel, tmp_path / "environment", "spark")
     assert run(python, project, f"{OWN}{COMMIT}{ON_SPARK}") == "['a', 'b', 'c']\n"
