@@ -34,7 +34,7 @@ def test_the_guide_is_followed(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=900,
+        timeout=1_800,
     )
     assert ran.returncode == 0, (ran.stdout, ran.stderr)
     assert (tmp_path / "printed").read_text() == "".join(blocks(GUIDE, "text"))

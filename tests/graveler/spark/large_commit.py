@@ -13,7 +13,7 @@ from graveler.spark.session import local_settings, pin_worker_interpreter
 from graveler_core.facade.repository import Repository
 from tests.graveler.spark.engines import Engines, table
 
-BATCH = 1_000_000
+BATCH = 400_000
 HEAP = "512m"
 """Spark refuses less than 450 MB."""
 

@@ -148,9 +148,9 @@ def test_compactions_are_those_of_the_engine_alone(engines: Engines) -> None:
 
 
 @pytest.mark.slow
-def test_five_million_entries_in_a_small_heap(tmp_path: Path) -> None:
+def test_two_million_entries_in_a_small_heap(tmp_path: Path) -> None:
     root = Path(__file__).parents[3]
-    command = [sys.executable, "-m", "tests.graveler.spark.large_commit", str(tmp_path), "5000000"]
+    command = [sys.executable, "-m", "tests.graveler.spark.large_commit", str(tmp_path), "2000000"]
     ran = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True)
     found = json.loads(ran.stdout)
     assert found["spark"] == found["alone"]

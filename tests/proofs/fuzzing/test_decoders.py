@@ -21,7 +21,7 @@ from tests.proofs.fuzzing.guidance import SEEDS, Guide, guided, saved
 from tests.proofs.fuzzing.inputs import inputs, mutate
 
 CORPUS = Path(__file__).with_name("corpus")
-SLOW_EXAMPLES = 5_000
+SLOW_EXAMPLES = 1_000
 FACTOR = 10
 """Memory of a decoder for each byte of its input."""
 ALWAYS_BYTES = 4 << 20

@@ -38,7 +38,7 @@ CAST = Cast(("w0", "w1", "u0", "u1", "c0", "g0", "g1", "r0"), live, enough=2_000
 HALF = GRACE // timedelta(minutes=1) // 2
 JOURNALS = "journals"
 SECONDS = pytest.param(7, id="seconds")
-MINUTES = pytest.param(80, id="minutes", marks=pytest.mark.slow)
+MINUTES = pytest.param(40, id="minutes", marks=pytest.mark.slow)
 
 
 @pytest.mark.parametrize("kills", [SECONDS, MINUTES])

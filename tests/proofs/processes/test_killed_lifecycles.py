@@ -40,7 +40,7 @@ WALKS = 4
 """Of a cleaner, after which nothing is left: a restoration is given up, its record declared failed, handed over and
 emptied, each when time has passed since the one before."""
 SECONDS = pytest.param(6, id="seconds")
-MINUTES = pytest.param(100, id="minutes", marks=pytest.mark.slow)
+MINUTES = pytest.param(50, id="minutes", marks=pytest.mark.slow)
 
 
 @pytest.mark.parametrize("kills", [SECONDS, MINUTES])

@@ -80,7 +80,9 @@ CROWD = Cast((*FEW.names, "w1", "t1", "m1", "r0", "k1"), live, enough=3_000)
 BEHIND_A_PROXY = Cast(tuple(name for name in CROWD.names if name[0] not in "xb"), live, enough=3_000)
 """Without those that swap and create branches: a swap or creation that is executed twice is told that it failed."""
 MINUTES = 30
-"""Kills of a long run."""
+"""Kills of the long run, which is on PostgreSQL."""
+ON_EACH_SERVER = 10
+"""Kills of a run on each other server."""
 WAITS = {
     "mysql": "?connect_timeout=2&read_timeout=1&write_timeout=1",
     "redis": "&connect_timeout=2&timeout=1",
@@ -125,7 +127,12 @@ def test_on_each_server(scheme: str, request: pytest.FixtureRequest, tmp_path: P
     server: ServerProcess = request.getfixturevalue(SERVERS[scheme])
     url = request.getfixturevalue(f"{scheme}_url")
     far = ACCOUNTS.get(scheme, lambda _, url: url)(server, url) + WAITS[scheme]
-    _run(Beyond(url, server.port, lambda port: far.replace(f":{server.port}", f":{port}")), tmp_path, CROWD, MINUTES)
+    _run(
+        Beyond(url, server.port, lambda port: far.replace(f":{server.port}", f":{port}")),
+        tmp_path,
+        CROWD,
+        ON_EACH_SERVER,
+    )
 
 
 @pytest.mark.slow
@@ -137,7 +144,7 @@ def test_requests_to_dynamodb_that_are_executed_twice(
     with faulty_proxy(f"http://127.0.0.1:{dynamodb.port}", TWICE, seed=1) as proxy:
         through = dynamodb_url.replace(f"http://127.0.0.1:{dynamodb.port}", proxy.endpoint) + WAITS["dynamodb"]
         with crew(through, tmp_path / "journals", 1, BEHIND_A_PROXY) as crowd:
-            disturb(crowd, MINUTES, {})
+            disturb(crowd, ON_EACH_SERVER, {})
         assert all(proxy.fates[fate] for fate in RequestFate)
     _judge(dynamodb_url, tmp_path, f"requests: {_named(proxy.fates)}")
 

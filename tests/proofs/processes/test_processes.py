@@ -30,7 +30,7 @@ from tests.proofs.processes.judge import Judge, Look
 pytestmark = pytest.mark.ci
 
 SECONDS = pytest.param(6, id="seconds")
-MINUTES = pytest.param(100, id="minutes", marks=pytest.mark.slow)
+MINUTES = pytest.param(50, id="minutes", marks=pytest.mark.slow)
 
 
 @pytest.mark.parametrize("kills", [SECONDS, MINUTES])

@@ -41,7 +41,7 @@ CROWD = Cast(("w0", "w1", "w2", "c0", "c1", "r0", "k0", "k1"), act, enough=2_000
 
 @pytest.mark.ci
 @pytest.mark.parametrize(
-    "kills", [pytest.param(4, id="seconds"), pytest.param(60, id="minutes", marks=pytest.mark.slow)]
+    "kills", [pytest.param(4, id="seconds"), pytest.param(30, id="minutes", marks=pytest.mark.slow)]
 )
 def test_nothing_is_lost_or_torn(tmp_path: Path, s3: S3Server, kills: int) -> None:
     url, bucket = f"sqlite:///{tmp_path / 'kv.db'}?durability=process", s3.make_bucket(f"chaos{kills}")

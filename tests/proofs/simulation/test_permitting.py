@@ -18,7 +18,7 @@ from graveler_core.records.timed_register import Hold, TimedRegister
 from tests.proofs.simulation.permitting import THEME
 from tests.proofs.simulation.run import main, simulate
 
-DAILY, MANY = 30, 10_000
+DAILY, MANY = 30, 2_000
 PATIENCE = 100
 """Histories from a recorded seed on, within which a planted bug must show."""
 

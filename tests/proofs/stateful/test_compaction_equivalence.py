@@ -209,7 +209,7 @@ def test_compactions_are_not_seen(history: History, segment_rows: int) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=1_000)
+@settings(max_examples=200)
 @given(histories(), st.sampled_from([3, 1_000]))
 def test_compactions_are_not_seen_in_many_histories(history: History, segment_rows: int) -> None:
     with _small_pages(segment_rows):
