@@ -77,7 +77,7 @@ def test_any_source_comes_over(drawn: Drawn) -> None:
         assert_comes_over(f"sqlite:///{Path(directory)}/source.db", World(), drawn)
 
 
-@pytest.mark.parametrize("examples", [pytest.param(5, id="few"), pytest.param(100, id="many", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [pytest.param(5, id="few"), pytest.param(30, id="many", marks=pytest.mark.slow)])
 def test_any_source_comes_over_into_postgresql(examples: int, postgresql_server: str) -> None:
     """Both databases are PostgreSQL's."""
 

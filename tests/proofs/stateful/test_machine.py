@@ -489,4 +489,4 @@ def test_the_engine_is_what_the_model_says_on_sqlite() -> None:
 
 @pytest.mark.slow
 def test_the_engine_is_what_the_model_says_for_long() -> None:
-    run(Machine, 150, 60)
+    run(Machine, 50, 60)

@@ -42,4 +42,4 @@ def test_the_engine_is_what_the_model_says(seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 def test_the_engine_is_what_the_model_says_for_long(seed: int) -> None:
-    run(machine(seed), 50, 40)
+    run(machine(seed), 10, 40)
