@@ -116,6 +116,7 @@ async def _serve(parts: ServerParts, route: ApiRoute, request: Request) -> Respo
         secure=scope["scheme"] == "https",
         settings=parts.settings,
         tasks=parts.tasks,
+        answers=parts.answers,
         path=request.path_params,
         query=query,
         headers=request.headers,

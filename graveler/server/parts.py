@@ -13,6 +13,7 @@ from starlette.requests import Request
 
 from graveler.server.api.call import ApiSettings
 from graveler.server.authentication import Authentication, SignedIn
+from graveler.server.kept_answers import KeptAnswers
 from graveler.server.limits import RequestLimits
 from graveler.server.same_site import from_another_site
 from graveler.server.sessions import COOKIE, UserSessions
@@ -114,6 +115,8 @@ class ServerParts:
     """Runs tasks that outlive a request."""
     limits: RequestLimits
     shared: SharedParts
+    answers: KeptAnswers = field(default_factory=KeptAnswers)
+    """Answers to listings that the process keeps."""
 
 
 def _shown(request: Request) -> tuple[str | None, str]:

@@ -191,8 +191,8 @@ def application_of(
     local = LocalFiles(options.storage_root, options.local_files) if users.everyone is None else None
     settings = ApiSettings(options.storage_root, options.presign, options.secrets_keys, local)
     limits, shared = limits or RequestLimits(options.rate, options.max_uploads), shared or SharedParts()
-    app = create_application(ServerParts(users, settings, tasks, limits, shared))
-    gateway = S3Gateway(app, S3Users(signing, users.everyone), limits, options.s3_domains)
+    parts = ServerParts(users, settings, tasks, limits, shared)
+    gateway = S3Gateway(create_application(parts), S3Users(signing, users.everyone), parts, options.s3_domains)
     served = gateway if users.everyone is None else CrossSiteProtection(gateway, options.s3_domains)
     return ObservedApplication(served, ServerMetrics(shared.board))
 

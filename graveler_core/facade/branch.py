@@ -13,7 +13,7 @@ from graveler_core.engine.compacting import history as compaction_history
 from graveler_core.engine.compacting.compaction import Compacted
 from graveler_core.engine.reading import branch as read
 from graveler_core.engine.reading import listing, pinned
-from graveler_core.engine.reading.listing import PAGE_ROWS, PageSource, Window
+from graveler_core.engine.reading.listing import PAGE_ROWS, Beginning, PageSource, Window
 from graveler_core.engine.reading.snapshot import readable
 from graveler_core.engine.reading.tables import changes_of, staged_of
 from graveler_core.engine.references import reset
@@ -289,6 +289,9 @@ class Branch(DirectUploads, PartStaging):
 
     def _source(self) -> PageSource:
         return partial(read.entries_page, *self._at)
+
+    def _beginning(self) -> Beginning:
+        return partial(read.begin_listing, *self._at)
 
     def _changes(self, within: Bounds) -> Iterator[Change]:
         start, end = within.interval()

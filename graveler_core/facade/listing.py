@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 from operator import index
-from typing import Final, Generic, NoReturn, Self, TypeVar
+from typing import Any, Final, Generic, NoReturn, Self, TypeVar
 
 from graveler_core.errors import GravelerError, InvalidInput
 from graveler_core.model.html import html_list
@@ -32,9 +32,16 @@ class Page(Generic[T]):
 class Listing(Iterator[T_co]):
     """Lazy iterator over sorted items. Nothing is read before the first item is requested, or shown in a notebook."""
 
-    def __init__(self, items: Iterator[T_co], token: Callable[[T_co], str], limit: int | None = None) -> None:
+    def __init__(
+        self,
+        items: Iterator[T_co],
+        token: Callable[[T_co], str],
+        limit: int | None = None,
+        version: Callable[[], str | None] = lambda: None,
+    ) -> None:
         self._items = items if limit is None else islice(items, number("limit", limit, 0))
         self._token = token
+        self._version = version
 
     def __repr__(self) -> str:
         return "<Listing: read when it is iterated over, as in list(…), or in pages, with .pages(size)>"
@@ -55,7 +62,23 @@ class Listing(Iterator[T_co]):
     def __next__(self) -> T_co:
         return next(self._items)
 
-    def through(self, guard: Callable[[Iterator[T_co]], Iterator[T_co]]) -> Self:
+    def version(self) -> str | None:
+        """Return a name for the content that is listed. Two listings of entries with the same version and the same
+        bounds, delimiter and limit have the same items.
+
+        Call it before the first item is read. The listing then shows the content of this moment, even if the branch
+        changes while it is read.
+
+        Returns:
+            The name. `None` for a listing of something other than entries, if an item was read before, or if the branch
+            has uncommitted changes at the paths that are listed, or may have.
+
+        Raises:
+            GravelerError: as the first item raises it.
+        """
+        return self._version()
+
+    def through(self, guard: Callable[[Iterator[Any]], Iterator[Any]]) -> Self:
         """Return the same listing, with its items wrapped by `guard`.
 
         Args:
@@ -64,7 +87,7 @@ class Listing(Iterator[T_co]):
         Returns:
             The new listing. Do not use the old one afterwards.
         """
-        return type(self)(guard(self._items), self._token)
+        return type(self)(guard(self._items), self._token, version=lambda: next(guard(map(_called, [self._version]))))
 
     def pages(self, size: int) -> Iterator[Page[T_co]]:
         """Yield the remaining items in pages. An empty listing has one empty page.
@@ -86,6 +109,10 @@ class Listing(Iterator[T_co]):
             if not ahead:
                 return
             page = ahead
+
+
+def _called(function: Callable[[], T]) -> T:
+    return function()
 
 
 def _raising(error: GravelerError) -> Iterator[NoReturn]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, overload
 
 from graveler_core.engine.reading import listing, snapshot, usage
 from graveler_core.engine.reading.content import StoredContent
-from graveler_core.engine.reading.listing import PAGE_ROWS, PageSource, Window
+from graveler_core.engine.reading.listing import PAGE_ROWS, Beginning, ItemReader, PageSource, Window
 from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.facade.content_file import ContentFile
 from graveler_core.facade.listing import Listing, number
@@ -236,7 +236,8 @@ class ReadableRef(ABC):
         prefix_key(delimiter)
         page = PAGE_ROWS if limit is None or delimiter else max(1, min(number("limit", limit, 0), PAGE_ROWS))
         window = Window(Bounds(prefix, after, start, end), delimiter, page)
-        return Listing(listing.items(self._source(), window), lambda item: item.path, limit)
+        reading = ItemReader(self._source(), self._beginning(), window)
+        return Listing(reading.items(), lambda item: item.path, limit, reading.version)
 
     @operation("usage", needs.prefix(*needs.SHOWN))
     def usage(self, prefix: str = "", depth: int = 1) -> Iterator[Usage]:
@@ -340,3 +341,7 @@ class ReadableRef(ABC):
     @abstractmethod
     def _source(self) -> PageSource:
         """Return the function that reads pages of entries."""
+
+    @abstractmethod
+    def _beginning(self) -> Beginning:
+        """Return the function that begins a listing of entries."""

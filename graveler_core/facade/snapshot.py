@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from graveler_core.engine.reading import branch as read
 from graveler_core.engine.reading import listing, pinned, snapshot
-from graveler_core.engine.reading.listing import PageSource, Window
+from graveler_core.engine.reading.listing import Beginning, PageSource, Window
 from graveler_core.facade.handle import reopened
 from graveler_core.facade.readable_ref import ARROW_PAGE_ROWS, ReadableRef
 from graveler_core.guard import needs
@@ -105,3 +105,9 @@ class Snapshot(ReadableRef):
         if resolved.staged and resolved.branch is not None:
             return partial(read.entries_page, self._stores, repo, resolved.branch)
         return partial(snapshot.entries_page, self._stores, repo, resolved.commit_id)
+
+    def _beginning(self) -> Beginning:
+        repo, resolved = self._record.id, self._resolved
+        if resolved.staged and resolved.branch is not None:
+            return partial(read.begin_listing, self._stores, repo, resolved.branch)
+        return lambda span, rows: snapshot.tree_at(self._stores, repo, resolved.commit_id)

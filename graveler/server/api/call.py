@@ -15,6 +15,7 @@ from starlette.responses import Response as HttpResponse
 
 from graveler.server.api import records
 from graveler.server.authentication import SignedIn
+from graveler.server.kept_answers import KeptAnswers
 from graveler.server.local_files import LocalFiles
 from graveler.server.opening import OpenBranch, open_branch, read_at
 from graveler.server.task_runner import TaskRunner
@@ -129,6 +130,8 @@ class Call:
     settings: ApiSettings
     tasks: TaskRunner
     """Runs tasks that outlive the request."""
+    answers: KeptAnswers
+    """Answers to listings that the process keeps."""
     path: Mapping[str, str]
     """Parameters in the path of the URL."""
     query: Query

@@ -47,6 +47,7 @@ def list_objects(call: Call) -> HttpResponse:
     """List entries, or with a delimiter entries and common prefixes."""
     query = call.query
     presign, with_metadata = query.flag("presign"), query.flag("user_metadata", default=True)
+    bounds = query.text("prefix"), query.text("after"), query.text("delimiter")
 
     def page(repo: Repository, ref: ReadableRef) -> HttpResponse:
         root = repo.storage_namespace.rstrip("/")
@@ -55,8 +56,9 @@ def list_objects(call: Call) -> HttpResponse:
             shown = object_fields(root, item, with_metadata=with_metadata)
             return {**shown, **_presigned(ref, item)} if presign and isinstance(item, Entry) else shown
 
-        found = ref.list(query.text("prefix"), query.text("after"), query.text("delimiter"), call.rows)
-        return call.page(found, record, lambda item: item.path)
+        found = ref.list(*bounds, call.rows)
+        write = partial(call.page, found, record, lambda item: item.path)
+        return write() if presign else call.answers.answer(found, (root, *bounds, call.rows, with_metadata), write)
 
     return call.read(page)
 

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from graveler.server.authentication import SignedIn
+from graveler.server.kept_answers import KeptAnswers
 from graveler.server.opening import OpenBranch, open_branch, read_at
 from graveler.server.s3.chunked_body import ChunkSignatures
 from graveler.server.s3.refusals import S3Refusal, malformed
@@ -38,6 +39,8 @@ class S3Call:
     signed_in: SignedIn
     bucket: str
     key: str
+    answers: KeptAnswers
+    """Answers to listings that the process keeps."""
     signatures: ChunkSignatures | None = None
 
     @property

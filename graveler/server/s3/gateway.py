@@ -21,8 +21,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from graveler.server.authentication import SignedIn
 from graveler.server.body_stream import BodyStream
-from graveler.server.limits import RequestLimits
 from graveler.server.observing import facts_of
+from graveler.server.parts import ServerParts
 from graveler.server.s3.call import S3Call, refusal_response
 from graveler.server.s3.copy_answers import ContentCopy, Refused, answer_of_copy
 from graveler.server.s3.operations import UPLOADS, operation_of
@@ -50,13 +50,13 @@ class S3Users:
 class S3Gateway:
     """ASGI application that answers S3 requests, and passes all others on."""
 
-    def __init__(self, app: ASGIApp, users: S3Users, limits: RequestLimits, domains: Sequence[str] = ()) -> None:
+    def __init__(self, app: ASGIApp, users: S3Users, parts: ServerParts, domains: Sequence[str] = ()) -> None:
         """Create the gateway.
 
         Args:
             app: Application that answers all other requests.
             users: Users of the gateway.
-            limits: Limits of requests. Requests of the API count too.
+            parts: Limits of requests, and kept answers, which the gateway shares with the API.
             domains: Names of hosts below which a bucket is a subdomain.
         """
         for domain in domains:
@@ -64,7 +64,8 @@ class S3Gateway:
                 raise InvalidInput(f"S3 domain {domain!r}: must be the name of a host in lower case, without a port")
         self._app = app
         self._users = users
-        self._limits = limits
+        self._limits = parts.limits
+        self._answers = parts.answers
         self._domains = tuple(sorted(domains, key=len, reverse=True))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -130,7 +131,7 @@ class S3Gateway:
             facts = facts_of(scope)
             facts.user = user.user
             self._limits.admit(user.user)
-            call = S3Call(request, user, bucket, key, signatures)
+            call = S3Call(request, user, bucket, key, self._answers, signatures)
             operation = operation_of(call)
             facts.operation = f"s3_{operation.__name__.strip('_')}"
             with self._limits.uploading() if waits or operation in UPLOADS else nullcontext():

@@ -7,7 +7,7 @@ entries of all branches.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from heapq import merge
 from itertools import groupby, islice
@@ -86,32 +86,36 @@ def list_objects_v2(call: S3Call) -> Response:
     request = call.request
     token = read_token(request.parameter("continuation-token"))
     query = ListingQuery.of(request, token or request.parameter("start-after") or "")
-    page = _page(call, query)
-    content: list[tuple[str, Content]] = [
-        *_head(call, query, page),
-        ("KeyCount", len(page.items)),
-        *_optional(
-            ("ContinuationToken", request.parameter("continuation-token") or ""),
-            ("StartAfter", query.shown(request.parameter("start-after") or "")),
-            ("NextContinuationToken", token_of(page.last) if page.truncated else ""),
-        ),
-        *_items(page, query, owner=request.parameter("fetch-owner") == "true"),
-    ]
-    return xml_response("ListBucketResult", content)
+
+    def content(page: ListedPage) -> list[tuple[str, Content]]:
+        return [
+            *_head(call, query, page),
+            ("KeyCount", len(page.items)),
+            *_optional(
+                ("ContinuationToken", request.parameter("continuation-token") or ""),
+                ("StartAfter", query.shown(request.parameter("start-after") or "")),
+                ("NextContinuationToken", token_of(page.last) if page.truncated else ""),
+            ),
+            *_items(page, query, owner=request.parameter("fetch-owner") == "true"),
+        ]
+
+    return _answer(call, query, content)
 
 
 def list_objects(call: S3Call) -> Response:
     """List keys, first version."""
     marker = call.request.parameter("marker") or ""
     query = ListingQuery.of(call.request, marker)
-    page = _page(call, query)
-    content: list[tuple[str, Content]] = [
-        *_head(call, query, page),
-        ("Marker", query.shown(marker)),
-        *_optional(("NextMarker", query.shown(page.last) if page.truncated else "")),
-        *_items(page, query, owner=True),
-    ]
-    return xml_response("ListBucketResult", content)
+
+    def content(page: ListedPage) -> list[tuple[str, Content]]:
+        return [
+            *_head(call, query, page),
+            ("Marker", query.shown(marker)),
+            *_optional(("NextMarker", query.shown(page.last) if page.truncated else "")),
+            *_items(page, query, owner=True),
+        ]
+
+    return _answer(call, query, content)
 
 
 def ref_names(repo: Repository, prefix: str = "", after: str = "") -> Iterator[str]:
@@ -127,24 +131,42 @@ def ref_names(repo: Repository, prefix: str = "", after: str = "") -> Iterator[s
     return (name for name, _ in groupby(names))
 
 
-def _page(call: S3Call, query: ListingQuery) -> ListedPage:
-    def page(found: Iterable[tuple[str, Entry | None]]) -> ListedPage:
+def _answer(call: S3Call, query: ListingQuery, content: Callable[[ListedPage], list[tuple[str, Content]]]) -> Response:
+    """Answer with the page that a query asks for.
+
+    Args:
+        call: The request. The answer depends on nothing but its bucket, its query and what is listed.
+        query: Parameters of the listing.
+        content: Returns the content of the document of a page.
+    """
+
+    def answer(found: Iterable[tuple[str, Entry | None]]) -> Response:
         rest = iter(found)
         items = list(islice(rest, query.most))
-        return ListedPage(items, bool(items) and next(rest, None) is not None)
+        truncated = bool(items) and next(rest, None) is not None
+        return xml_response("ListBucketResult", content(ListedPage(items, truncated)))
+
+    def entries(_repo: Repository, at: ReadableRef) -> Response:
+        after = _path_after(query)
+        if after is None:
+            return answer(())
+        ref, _, path = query.prefix.partition("/")
+        found = at.list(path, after, query.delimiter, query.most + 1)
+        named = ((f"{ref}/{item.path}", None if isinstance(item, CommonPrefix) else item) for item in found)
+        return call.answers.answer(found, (call.bucket, call.request.query), lambda: answer(named))
 
     try:
         ref, slash, _ = query.prefix.partition("/")
         if not slash:
-            return page(_refs(call.repository, query))
-        return read_at(call.graveler, call.bucket, ref, lambda _, at: page(_entries(at, query)), call.open)
+            return answer(_refs(call.repository, query))
+        return read_at(call.graveler, call.bucket, ref, entries, call.open)
     except NotFound as e:
         if e.kind in (Kind.RepositoryNotFound, Kind.RepositoryDeleting):
             raise
-        return ListedPage([], False)  # a ref that does not exist has no keys
+        return answer(())  # a ref that does not exist has no keys
     except InvalidInput as e:
         if e.kind in NO_REFS:
-            return ListedPage([], False)
+            return answer(())
         raise
 
 
@@ -165,15 +187,12 @@ def _in_order_of_keys(names: Iterable[str]) -> Iterator[str]:
     yield from reversed(held)
 
 
-def _entries(at: ReadableRef, query: ListingQuery) -> Iterable[tuple[str, Entry | None]]:
-    """Return the entries and common prefixes of a ref."""
-    ref, _, path = query.prefix.partition("/")
-    base = f"{ref}/"
-    if query.after > base and not query.after.startswith(base):
-        return ()
-    after = query.after.removeprefix(base) if query.after.startswith(base) else ""
-    found = at.list(path, after, query.delimiter, query.most + 1)
-    return ((base + item.path, None if isinstance(item, CommonPrefix) else item) for item in found)
+def _path_after(query: ListingQuery) -> str | None:
+    """Return the path after which the entries of a ref are listed; `None` if all of its keys are before the page."""
+    base = query.prefix.partition("/")[0] + "/"
+    if query.after.startswith(base):
+        return query.after.removeprefix(base)
+    return None if query.after > base else ""
 
 
 def _is_after(key: str, after: str, ref: str) -> bool:

@@ -8,17 +8,20 @@ listing is checked page by page: each page is a separate attempt that begins aft
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import TypeVar
 
 import pyarrow as pa
 
 from graveler_core.committed.diff import Differences
 from graveler_core.engine.protocol.registers import same_content, settled
+from graveler_core.engine.reading.committed_tree import CommittedTree, committed_tree
 from graveler_core.engine.reading.pages import first_differences, first_rows
 from graveler_core.engine.reading.uncommitted import against_head
-from graveler_core.engine.reading.view import BranchView, lookup, scan, view_of
+from graveler_core.engine.reading.view import BranchView, below, is_covered, lookup, scan, view_of
 from graveler_core.model.entry import RECORD_SCHEMA, Entry
 from graveler_core.model.ids import BranchId, RepositoryId
+from graveler_core.segments.streams import overlaid
 from graveler_core.staging import stack
 from graveler_core.stores import Registers, Stores
 
@@ -36,6 +39,28 @@ def entries_page(
     """Return the first entries of a key interval, at most `rows`. There are fewer only at the end of the interval."""
     start, end = span
     return _settled(stores, repo, branch, lambda view: first_rows(scan(view, start=start, end=end, few=rows), rows))
+
+
+def begin_listing(
+    stores: Stores, repo: RepositoryId, branch: BranchId, span: tuple[bytes, bytes | None], rows: int
+) -> CommittedTree | pa.Table:
+    """Return the committed tree that shows the same entries as the branch in a key interval, if no layer has a record
+    there or covers a key. Otherwise, return the same as `entries_page`. Takes the round trips of `entries_page`.
+    """
+    start, end = span
+
+    def attempt(registers: Registers) -> CommittedTree | pa.Table:
+        view, branch = view_of(stores, registers), registers.branch
+        pages = (page for page in stack.scan(view.stack, start=start, end=end, few=rows) if page.num_rows)
+        first = next(pages, None)
+        if first is None and not is_covered(view, start, end):
+            return committed_tree(
+                stores, registers.repository, branch.compacted_metarange or branch.commit_id, view.base
+            )
+        records = pages if first is None else chain((first,), pages)
+        return first_rows(overlaid(records, below(view, start, end, rows), rows), rows)
+
+    return settled(stores, repo, branch, attempt, same=same_content)
 
 
 def staged_page(

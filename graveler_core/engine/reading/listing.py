@@ -13,6 +13,7 @@ from itertools import chain, takewhile
 import pyarrow as pa
 
 from graveler_core.codec.entry import entries
+from graveler_core.engine.reading.committed_tree import CommittedTree
 from graveler_core.errors import InvalidInput
 from graveler_core.model.bounds import ALL, Bounds
 from graveler_core.model.entry import CommonPrefix, Entry
@@ -26,6 +27,10 @@ _TOGETHER = 128
 PageSource = Callable[[tuple[bytes, bytes | None], int], pa.Table]
 """Function that returns the first entries of a key interval, at most the given number. It returns fewer only at the end
 of the interval.
+"""
+Beginning = Callable[[tuple[bytes, bytes | None], int], CommittedTree | pa.Table]
+"""Function with the arguments of a `PageSource`. It returns a committed tree that has the same entries in the interval,
+or the first page.
 """
 
 
@@ -58,6 +63,37 @@ class Window:
         return start if end is None else min(start, end), end
 
 
+class ItemReader:
+    """Listing of a window that is read once, in one of two ways. By default, its pages come from the source. If
+    `version` is called before the first item is read, they come from a committed tree, if there is one with the same
+    content.
+    """
+
+    def __init__(self, source: PageSource, begin: Beginning, window: Window) -> None:
+        self._source, self._begin, self._window = source, begin, window
+        self._items: Iterator[Entry | CommonPrefix] | None = None
+        self._version: str | None = None
+
+    def items(self) -> Iterator[Entry | CommonPrefix]:
+        """Return a lazy iterator over the entries and common prefixes, in order of their paths."""
+        return chain.from_iterable(self._parts())
+
+    def version(self) -> str | None:
+        """Return the name of the committed tree from which the items come, or `None`. Reads the store."""
+        if self._items is None:
+            begun = self._begin(self._window.span(), self._window.page)
+            if isinstance(begun, CommittedTree):
+                self._items, self._version = items(begun.page, self._window), begun.version
+            else:
+                self._items = items(_following(begun, self._source), self._window)
+        return self._version
+
+    def _parts(self) -> Iterator[Iterator[Entry | CommonPrefix]]:
+        if self._items is None:
+            self._items = items(self._source, self._window)
+        yield self._items
+
+
 def items(source: PageSource, window: Window) -> Iterator[Entry | CommonPrefix]:
     """Return a lazy iterator over the entries and common prefixes of a window, in order of their paths. An empty window
     is read, too, because the source may have to report that there is no such branch.
@@ -77,6 +113,12 @@ def tables(source: PageSource, window: Window) -> Iterator[pa.Table]:
             start = _behind_last(page)
         if page.num_rows < window.page or (end is not None and start >= end):
             return
+
+
+def _following(first: pa.Table, source: PageSource) -> PageSource:
+    """Return a source whose first page was read already."""
+    read = [first]
+    return lambda span, rows: read.pop() if read else source(span, rows)
 
 
 def _groups(source: PageSource, window: Window) -> Iterator[Entry | CommonPrefix]:

@@ -15,11 +15,10 @@ from graveler_core.committed.index.few import states_at
 from graveler_core.committed.index.fold import fold
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.lookup import lookup
-from graveler_core.committed.index.scan import scan
 from graveler_core.committed.index.successor import on_metarange
 from graveler_core.engine.protocol.registers import same_content, settled
 from graveler_core.engine.reading.changed_keys import changed_keys
-from graveler_core.engine.reading.pages import first_rows
+from graveler_core.engine.reading.committed_tree import CommittedTree, committed_tree
 from graveler_core.engine.reading.tables import change_of, changes_of
 from graveler_core.engine.reading.view import changes, commit_of, view_of
 from graveler_core.model.changes import Change
@@ -49,10 +48,13 @@ def entries_page(
     """Return the first entries of a key interval at a commit, at most `rows`. There are fewer only at the end of the
     interval.
     """
+    return tree_at(stores, repo, commit).page(span, rows)
+
+
+def tree_at(stores: Stores, repo: RepositoryId, commit: CommitId) -> CommittedTree:
+    """Return the content of a commit."""
     repository = readable(stores, repo)
-    index = commit_of(stores, repository, commit).layout.index
-    start, end = span
-    return first_rows(scan(stores.indexes(repository), index, start=start, end=end, few=rows), rows)
+    return committed_tree(stores, repository, commit, commit_of(stores, repository, commit).layout.index)
 
 
 def diff(

@@ -94,7 +94,7 @@ def scan(
         end: Key after the last one; `None` for no end.
         few: Number of entries that is probably enough.
     """
-    return overlaid(staged.scan(view.stack, start=start, end=end, few=few), _below(view, start, end, few), few)
+    return overlaid(staged.scan(view.stack, start=start, end=end, few=few), below(view, start, end, few), few)
 
 
 def changes(view: BranchView, start: bytes = b"", end: bytes | None = None) -> Iterator[pa.Table]:
@@ -108,11 +108,17 @@ def changes(view: BranchView, start: bytes = b"", end: bytes | None = None) -> I
     return merge([staged.scan(view.stack, start=start, end=end), _masked(view, start, end)])
 
 
-def _below(view: BranchView, start: bytes, end: bytes | None, few: int | None) -> Iterator[pa.Table]:
+def below(view: BranchView, start: bytes, end: bytes | None, few: int | None = None) -> Iterator[pa.Table]:
+    """Yield the entries of a key interval that are visible below the records of the layers, as `scan` does."""
     for span in spans(view.stack.layers, start, end):
         index = view.index(span.source)
         if index is not None:
             yield from scan_committed(view.indexes, index, start=span.start, end=span.end, few=few)
+
+
+def is_covered(view: BranchView, start: bytes, end: bytes | None) -> bool:
+    """Return true if a removal or restoration of the layers covers a key of an interval."""
+    return any(span.source is not LookupSource.BASE for span in spans(view.stack.layers, start, end))
 
 
 def _masked(view: BranchView, start: bytes, end: bytes | None) -> Iterator[pa.Table]:

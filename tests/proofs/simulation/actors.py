@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 import pyarrow as pa
 
@@ -13,7 +14,7 @@ from graveler_core.engine.committing.draft import Draft
 from graveler_core.engine.compacting import compaction
 from graveler_core.engine.merging import transplant
 from graveler_core.engine.reading import branch as read
-from graveler_core.engine.reading.listing import Window, items
+from graveler_core.engine.reading.listing import ItemReader, Window, items
 from graveler_core.engine.reading.snapshot import get as get_committed
 from graveler_core.engine.references import reset
 from graveler_core.engine.staging import bulk, conditional, restore, write
@@ -129,6 +130,18 @@ def listing(cast: Cast, stores: Stores, name: str) -> None:
     with cast.history.operation("list", name) as operation:
         found = {entry.path: entry.size for entry in items(page, Window(page=2)) if isinstance(entry, Entry)}
         operation.answer = {path: found.get(path) for path in PATHS}
+
+
+def versioned_listing(cast: Cast, stores: Stores, name: str) -> None:
+    """List by a version, if there is one. Listings with equal versions are equal."""
+    page, begin = partial(read.entries_page, stores, REPO, WORK), partial(read.begin_listing, stores, REPO, WORK)
+    with cast.history.operation("list", name) as operation:
+        reading = ItemReader(page, begin, Window(page=2))
+        version = reading.version()
+        found = {entry.path: entry.size for entry in reading.items() if isinstance(entry, Entry)}
+        operation.answer = {path: found.get(path) for path in PATHS}
+        if version is not None:
+            assert cast.versions.setdefault(version, operation.answer) == operation.answer
 
 
 def commit_all(cast: Cast, stores: Stores, name: str) -> None:

@@ -56,6 +56,8 @@ class Cast:
     """Time that passed, in histories with commits that nothing reaches."""
     trees: dict[CommitId, MetarangeId] = field(default_factory=dict)
     """Trees of commits on the side branch on which somebody reported. No two of these commits have the same content."""
+    versions: dict[str, dict[str, Value]] = field(default_factory=dict)
+    """What the paths showed in listings, by their versions."""
 
     @property
     def chance(self) -> random.Random:

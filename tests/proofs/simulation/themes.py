@@ -26,6 +26,7 @@ from tests.proofs.simulation.actors import (
     reset_prefix,
     revert,
     transact_one,
+    versioned_listing,
 )
 from tests.proofs.simulation.approvals import merge_reported, report, require
 from tests.proofs.simulation.cast import Act, Cast
@@ -110,6 +111,7 @@ UNREACHED: dict[Act, int] = {
 OTHERS: dict[Act, int] = (
     {
         change: 5,
+        versioned_listing: 12,
         sweep_all: 5,
         fold_head: 3,
         put_again: 4,
@@ -158,6 +160,17 @@ RARE_THEMES: dict[str, tuple[Act, ...]] = {
     "overwrites": (put, put_many, remove, remove_prefix, reset_prefix, commit_all, transact_one, overwrite, compact),
     "conditions": (put_if, remove, put_many, commit_all, merge_side, transact_one, recreate_branch),
     "path resets": (put, put_if, remove, reset_path, reset_all, commit_all, transact_one, compact),
+    "versions": (
+        put,
+        remove,
+        remove_prefix,
+        reset_prefix,
+        reset_all,
+        commit_all,
+        hard_reset,
+        compact,
+        versioned_listing,
+    ),
     "moves": (remove, change, compact, compact, hard_reset, hard_reset, hard_reset),
     uploading.THEME: (put, commit_all, compact, upload_and_commit, purge_all),
     "sweeps": (change, fold_head, sweep_all, compact),

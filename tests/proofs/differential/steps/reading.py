@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 from graveler_core.codec.entry import entries
+from graveler_core.facade.listing import Listing
 from graveler_core.facade.snapshot import Snapshot
 from tests.proofs.differential.model import BRANCH_NOT_FOUND, INVALID_REF, PATH_NOT_FOUND, Refusals, Refused
 from tests.proofs.differential.refs import ref
@@ -35,6 +37,11 @@ def listing(w: World, r: Random) -> None:
         return
     whole = grouped(branch.shown, prefix, after, delimiter)
     w.equal("list", found, whole[:limit])
+    is_staged = bool(branch.records or branch.spans)
+    named = opened.list(prefix, after, delimiter, limit)
+    base = version(w, named, branch.shown, is_staged=is_staged)
+    w.equal("list by version", [*map(w.item, named)], whole[:limit])
+    w.equal("content of a version", grouped(base, prefix, after, delimiter), whole)
     if len(whole) > 1:
         size = r.randint(1, 5)
         page = next(opened.list(prefix, after, delimiter).pages(size))
@@ -65,6 +72,10 @@ def snapshot(w: World, r: Random) -> None:
     w.equal("commit", None if record is None else record.id, None if text.endswith("$") else at.commit_id)
     found = [*map(w.item, at.list(prefix, after, delimiter, limit))]
     w.equal("list", found, grouped(content, prefix, after, delimiter)[:limit])
+    named = at.list(prefix, after, delimiter, limit)
+    base = version(w, named, content, is_staged=text in w.model.branches)
+    w.equal("list by version", [*map(w.item, named)], grouped(content, prefix, after, delimiter)[:limit])
+    w.equal("content of a version", *(grouped(each, prefix, after, delimiter) for each in (base, content)))
     entry = w.attempt(set() if path in content else {PATH_NOT_FOUND}, lambda: at.get(path))
     if entry is not None:
         w.equal("get", w.value(entry), content[path])
@@ -74,6 +85,18 @@ def snapshot(w: World, r: Random) -> None:
         rows = [(e.path, w.value(e)) for batch in at.to_arrow(prefix) for e in entries(batch)]
         w.equal("Arrow", rows, within(content, prefix))
     tree(w, at, content)
+
+
+def version(w: World, named: Listing[Any], shown: Content, *, is_staged: bool) -> Content:
+    """Return what is known of the version of a listing, else what the ref shows. Only staged changes leave no version.
+
+    A ref with staged changes shows something else elsewhere.
+    """
+    found = named.version()
+    w.equal("a version, or staged changes", found is not None or is_staged, True)
+    if found is None or is_staged:
+        return w.versions.get(found or "", shown)
+    return w.versions.setdefault(found, dict(shown))
 
 
 def tree(w: World, at: Snapshot, content: Content) -> None:

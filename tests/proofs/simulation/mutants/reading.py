@@ -8,8 +8,11 @@ from typing import Any
 
 from graveler_core.engine.protocol import registers
 from graveler_core.engine.reading import branch as read
+from graveler_core.engine.reading.committed_tree import CommittedTree
 from graveler_core.engine.staging import write
-from graveler_core.model.ids import BranchId, LayerId, RepositoryId, StagingToken
+from graveler_core.model.entities import RepositoryRecord
+from graveler_core.model.ids import BranchId, CommitId, LayerId, RepositoryId, StagingToken
+from graveler_core.model.index import Index
 from graveler_core.model.layers import PrefixRemoval, SealedToken
 from graveler_core.refs import branches
 from graveler_core.staging import stack
@@ -62,6 +65,25 @@ def reads_again_from_the_cache() -> Iterator[None]:
         return stores.registers.get(repo, branch) or real(stores, repo, branch)
 
     with instead((registers, "fresh", cached)):
+        yield
+
+
+@mutant(seed=81, breaks="2", theme="versions")
+def versions_ignore_removed_prefixes() -> Iterator[None]:
+    """A listing by its version shows the committed tree although a layer removes or restores a prefix."""
+    with instead((read, "is_covered", lambda *_: False)):
+        yield
+
+
+@mutant(seed=1, breaks="2", theme="versions")
+def versions_name_the_repository_only() -> Iterator[None]:
+    """All committed trees of a repository have the same version."""
+    real = read.committed_tree
+
+    def same(stores: Stores, repo: RepositoryRecord, _: str, index: Index) -> CommittedTree:
+        return real(stores, repo, CommitId("same"), index)
+
+    with instead((read, "committed_tree", same)):
         yield
 
 

@@ -81,6 +81,18 @@ def page_at_a_commit(m: Measured) -> Act:
     return lambda: list(at.list(after=SOME, limit=2))
 
 
+@costs("version of a listing", Cost((1, 1), (2, 1)))
+def version(m: Measured) -> Act:
+    return lambda: m.main.list(after=SOME, limit=2).version()
+
+
+@costs("version of a listing with staged rows, and its page", Cost((1, 1), (2, 1), reads="1 range, 1 node per level"))
+def version_of_staged(m: Measured) -> Act:
+    m.main.stage(SOME + "x", entry(1))
+    begun = m.main.list(after=SOME, limit=2)
+    return lambda: (begun.version(), list(begun))
+
+
 @costs("page of uncommitted changes", Cost((1, 1), (2, 1), reads="1 range, 1 node per level"))
 def uncommitted(m: Measured) -> Act:
     m.main.stage(SOME, entry(999))
