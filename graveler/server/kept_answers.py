@@ -6,8 +6,9 @@ still the same. A listing without a version, such as one of a branch with uncomm
 
 from __future__ import annotations
 
+import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from threading import Lock
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ from graveler_core.facade.listing import Listing
 KEPT_BYTES: Final = 32 << 20
 """Maximum size of all answers that a process keeps. The least recently used ones are dropped."""
 _OF_ONE_ANSWER: Final = 1_000
-"""Bytes that an answer takes beside its content."""
+"""Bytes that an answer takes besides its content, at most."""
 
 
 class KeptAnswers:
@@ -32,21 +33,22 @@ class KeptAnswers:
         """
         self._max_bytes = max_bytes
         self._bytes = 0
-        self._held: OrderedDict[Hashable, tuple[bytes, str | None]] = OrderedDict()
+        self._held: OrderedDict[bytes, tuple[bytes, str | None]] = OrderedDict()
         self._lock = Lock()
 
-    def answer(self, listing: Listing[Any], key: Hashable, write: Callable[[], Response]) -> Response:
+    def answer(self, listing: Listing[Any], key: tuple[object, ...], write: Callable[[], Response]) -> Response:
         """Return the answer to a listing.
 
         Args:
             listing: The listing, of which nothing was read.
-            key: Everything that the answer depends on besides the content.
+            key: Everything that the answer depends on besides the content: texts, numbers and tuples of them. It may be
+                large, so only a digest is kept.
             write: Reads the listing and returns its answer, which has no headers but those of its content.
         """
         version = listing.version()
         if version is None:
             return write()
-        id = (version, key)
+        id = hashlib.sha256(repr((version, key)).encode()).digest()
         kept = self._get(id)
         if kept is not None:
             return Response(kept[0], media_type=kept[1])
@@ -54,14 +56,14 @@ class KeptAnswers:
         self._keep(id, bytes(answer.body), answer.media_type)
         return answer
 
-    def _get(self, id: Hashable) -> tuple[bytes, str | None] | None:
+    def _get(self, id: bytes) -> tuple[bytes, str | None] | None:
         with self._lock:
             found = self._held.get(id)
             if found is not None:
                 self._held.move_to_end(id)
             return found
 
-    def _keep(self, id: Hashable, body: bytes, media_type: str | None) -> None:
+    def _keep(self, id: bytes, body: bytes, media_type: str | None) -> None:
         with self._lock:
             before = self._held.pop(id, None)
             self._bytes -= 0 if before is None else _size(before[0])

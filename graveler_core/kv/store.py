@@ -161,10 +161,9 @@ class Store(ABC):
     ) -> Iterator[KeyValue]:
         """Yield the rows of a key range in byte order.
 
-        The scan is lazy and not a snapshot: it reads pages of at
-        most 10,000 rows or 4 MiB, without a transaction between pages. A key that is present during the whole scan is
-        yielded exactly once, with a value that it had during the scan. A key that is created or deleted during the scan
-        is yielded once or not at all.
+        The scan is lazy and not a snapshot: it reads pages of at most 10,000 rows or 4 MiB, without a transaction
+        between pages. A key that is present during the whole scan is yielded exactly once, with a value that it had
+        during the scan. A key that is created or deleted during the scan is yielded once or not at all.
 
         Args:
             partition: The partition.

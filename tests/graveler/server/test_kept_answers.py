@@ -39,19 +39,19 @@ class Writer:
 
 def test_an_answer_is_written_once_for_a_version_and_a_key() -> None:
     kept, writer = KeptAnswers(), Writer()
-    bodies = [kept.answer(named("one"), key, writer.write).body for key in ("a", "b", "a", "b")]
+    bodies = [kept.answer(named("one"), (key,), writer.write).body for key in ("a", "b", "a", "b")]
     assert (bodies, writer.written) == ([b"\x01" * 10, b"\x02" * 10] * 2, 2)
-    assert kept.answer(named("other"), "a", writer.write).body == b"\x03" * 10
-    again = kept.answer(named("one"), "a", writer.write)
+    assert kept.answer(named("other"), ("a",), writer.write).body == b"\x03" * 10
+    again = kept.answer(named("one"), ("a",), writer.write)
     assert (again.body, again.media_type, again.headers["content-length"]) == (b"\x01" * 10, "application/json", "10")
     again.headers["x-request-id"] = "7"
-    assert "x-request-id" not in kept.answer(named("one"), "a", writer.write).headers
+    assert "x-request-id" not in kept.answer(named("one"), ("a",), writer.write).headers
 
 
 def test_an_answer_without_a_version_is_written_each_time() -> None:
     kept, writer = KeptAnswers(), Writer()
     for _ in range(3):
-        kept.answer(named(None), "a", writer.write)
+        kept.answer(named(None), ("a",), writer.write)
     assert writer.written == 3
 
 
@@ -60,14 +60,14 @@ def test_the_least_recently_used_answers_are_dropped() -> None:
 
     def is_kept(version: str) -> bool:
         before = writer.written
-        kept.answer(named(version), "a", writer.write)
+        kept.answer(named(version), ("a",), writer.write)
         return writer.written == before
 
     assert [is_kept(version) for version in "abc"] == [False] * 3, "1,010 bytes each"
     assert [is_kept(version) for version in "abc"] == [True] * 3
     assert [is_kept(version) for version in ("a", "d", "a", "b")] == [True, False, True, False]
     for version in "ef":
-        kept.answer(named(version), "a", lambda: writer.write(5_000))
+        kept.answer(named(version), ("a",), lambda: writer.write(5_000))
     assert [is_kept(version) for version in "ef"] == [False] * 2, "larger than all that is kept"
     assert [is_kept(version) for version in "ef"] == [True] * 2
 
