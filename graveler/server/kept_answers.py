@@ -1,7 +1,8 @@
-"""Answers to listings that this process keeps in memory, by the version of the content that they show.
+"""Answers to listings that this process keeps in memory, by the commit that they show.
 
 An answer is sent again only after the listing has named its version: the caller may list the paths, and the content is
-still the same. A listing without a version, such as one of a branch with uncommitted changes, is written each time.
+still that of the same commit. A listing without a version, such as one of a branch with uncommitted changes at the
+listed paths, is written each time.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from starlette.responses import Response
 from graveler_core.facade.listing import Listing
 
 KEPT_BYTES: Final = 32 << 20
-"""Maximum size of all answers that a process keeps. The least recently used ones are dropped."""
+"""Maximum size of all answers that a process keeps. The least recently used ones are dropped, and an answer of more
+than an eighth of the size is not kept.
+"""
 _OF_ONE_ANSWER: Final = 1_000
 """Bytes that an answer takes besides its content, at most."""
 
@@ -43,7 +46,7 @@ class KeptAnswers:
             listing: The listing, of which nothing was read.
             key: Everything that the answer depends on besides the content: texts, numbers and tuples of them. It may be
                 large, so only a digest is kept.
-            write: Reads the listing and returns its answer, which has no headers but those of its content.
+            write: Reads the listing and returns its answer, of status 200 and with no headers but those of its content.
         """
         version = listing.version()
         if version is None:
@@ -64,6 +67,8 @@ class KeptAnswers:
             return found
 
     def _keep(self, id: bytes, body: bytes, media_type: str | None) -> None:
+        if _size(body) > self._max_bytes // 8:
+            return
         with self._lock:
             before = self._held.pop(id, None)
             self._bytes -= 0 if before is None else _size(before[0])

@@ -63,15 +63,14 @@ class Listing(Iterator[T_co]):
         return next(self._items)
 
     def version(self) -> str | None:
-        """Return a name for the content that is listed. Two listings of entries with the same version and the same
-        bounds, delimiter and limit have the same items.
+        """Return the name of the commit whose entries are listed. Two listings of entries with the same version and the
+        same bounds, delimiter and limit have the same items.
 
-        Call it before the first item is read. The listing then shows the content of this moment, even if the branch
-        changes while it is read.
+        If it returns a name, the listing shows this commit, even if the branch changes while it is read.
 
         Returns:
-            The name. `None` for a listing of something other than entries, if an item was read before, or if the branch
-            has uncommitted changes at the paths that are listed, or may have.
+            The name. `None` for a listing of something other than entries; if an item was read before the first call;
+            or if the branch has uncommitted changes at the listed paths, or a compacted tree.
 
         Raises:
             GravelerError: as the first item raises it.
@@ -87,7 +86,12 @@ class Listing(Iterator[T_co]):
         Returns:
             The new listing. Do not use the old one afterwards.
         """
-        return type(self)(guard(self._items), self._token, version=lambda: next(guard(map(_called, [self._version]))))
+
+        def version() -> str | None:
+            next(guard(iter((None,))))
+            return self._version()
+
+        return type(self)(guard(self._items), self._token, version=version)
 
     def pages(self, size: int) -> Iterator[Page[T_co]]:
         """Yield the remaining items in pages. An empty listing has one empty page.
@@ -109,10 +113,6 @@ class Listing(Iterator[T_co]):
             if not ahead:
                 return
             page = ahead
-
-
-def _called(function: Callable[[], T]) -> T:
-    return function()
 
 
 def _raising(error: GravelerError) -> Iterator[NoReturn]:

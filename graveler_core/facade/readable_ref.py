@@ -236,8 +236,8 @@ class ReadableRef(ABC):
         prefix_key(delimiter)
         page = PAGE_ROWS if limit is None or delimiter else max(1, min(number("limit", limit, 0), PAGE_ROWS))
         window = Window(Bounds(prefix, after, start, end), delimiter, page)
-        reading = ItemReader(self._source(), self._beginning(), window)
-        return Listing(reading.items(), lambda item: item.path, limit, reading.version)
+        reader = ItemReader(self._source(), self._beginning(), window)
+        return Listing(reader.read(), lambda item: item.path, limit, reader.version)
 
     @operation("usage", needs.prefix(*needs.SHOWN))
     def usage(self, prefix: str = "", depth: int = 1) -> Iterator[Usage]:

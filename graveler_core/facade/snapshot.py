@@ -30,7 +30,7 @@ class Snapshot(ReadableRef):
 
     A tag, a commit, `main~2` or `main@` names a commit: reads always return the same entries. A branch name, or
     `main$`, names the branch with what is staged on it: reads are live, and each page of a listing is a state that the
-    branch had during the call.
+    branch had during the call. See `Listing.version` for an exception.
     """
 
     def __init__(self, stores: Stores, record: RepositoryRecord, ref: str, resolved: Resolved) -> None:
@@ -110,4 +110,5 @@ class Snapshot(ReadableRef):
         repo, resolved = self._record.id, self._resolved
         if resolved.staged and resolved.branch is not None:
             return partial(read.begin_listing, self._stores, repo, resolved.branch)
-        return lambda span, rows: snapshot.tree_at(self._stores, repo, resolved.commit_id)
+        readable = partial(snapshot.readable, self._stores, repo)
+        return lambda span, rows: snapshot.committed_pages(self._stores, readable(), resolved.commit_id)

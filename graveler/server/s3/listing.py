@@ -99,7 +99,8 @@ def list_objects_v2(call: S3Call) -> Response:
             *_items(page, query, owner=request.parameter("fetch-owner") == "true"),
         ]
 
-    return _answer(call, query, content)
+    given = request.parameter("continuation-token"), request.parameter("start-after"), request.parameter("fetch-owner")
+    return _answer(call, query, content, ("version 2", *given))
 
 
 def list_objects(call: S3Call) -> Response:
@@ -115,7 +116,7 @@ def list_objects(call: S3Call) -> Response:
             *_items(page, query, owner=True),
         ]
 
-    return _answer(call, query, content)
+    return _answer(call, query, content, ("version 1",))
 
 
 def ref_names(repo: Repository, prefix: str = "", after: str = "") -> Iterator[str]:
@@ -131,16 +132,22 @@ def ref_names(repo: Repository, prefix: str = "", after: str = "") -> Iterator[s
     return (name for name, _ in groupby(names))
 
 
-def _answer(call: S3Call, query: ListingQuery, content: Callable[[ListedPage], list[tuple[str, Content]]]) -> Response:
+def _answer(
+    call: S3Call,
+    query: ListingQuery,
+    content: Callable[[ListedPage], list[tuple[str, Content]]],
+    others: tuple[str | None, ...],
+) -> Response:
     """Answer with the page that a query asks for.
 
     Args:
-        call: The request. The answer depends on nothing but its bucket, its query and what is listed.
+        call: The request.
         query: Parameters of the listing.
         content: Returns the content of the document of a page.
+        others: Everything that the document depends on besides the bucket, the query and the page.
     """
 
-    def answer(found: Iterable[tuple[str, Entry | None]]) -> Response:
+    def document_of(found: Iterable[tuple[str, Entry | None]]) -> Response:
         rest = iter(found)
         items = list(islice(rest, query.most))
         truncated = bool(items) and next(rest, None) is not None
@@ -149,24 +156,24 @@ def _answer(call: S3Call, query: ListingQuery, content: Callable[[ListedPage], l
     def entries(_repo: Repository, at: ReadableRef) -> Response:
         after = _path_after(query)
         if after is None:
-            return answer(())
+            return document_of(())
         ref, _, path = query.prefix.partition("/")
         found = at.list(path, after, query.delimiter, query.most + 1)
         named = ((f"{ref}/{item.path}", None if isinstance(item, CommonPrefix) else item) for item in found)
-        return call.answers.answer(found, (call.bucket, call.request.query), lambda: answer(named))
+        return call.answers.answer(found, (call.bucket, query, *others), lambda: document_of(named))
 
     try:
         ref, slash, _ = query.prefix.partition("/")
         if not slash:
-            return answer(_refs(call.repository, query))
+            return document_of(_refs(call.repository, query))
         return read_at(call.graveler, call.bucket, ref, entries, call.open)
     except NotFound as e:
         if e.kind in (Kind.RepositoryNotFound, Kind.RepositoryDeleting):
             raise
-        return answer(())  # a ref that does not exist has no keys
+        return document_of(())  # a ref that does not exist has no keys
     except InvalidInput as e:
         if e.kind in NO_REFS:
-            return answer(())
+            return document_of(())
         raise
 
 

@@ -3,6 +3,7 @@
 Every answer is computed from one branch record and checked by the closing re-read. If the record still lists the
 layers that were used, none of them had been dropped, and the answer was correct at some moment during the call. A
 listing is checked page by page: each page is a separate attempt that begins after the last key of the previous page.
+A listing by version that shows nothing but the head is checked once, and then read from the commit.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ import pyarrow as pa
 
 from graveler_core.committed.diff import Differences
 from graveler_core.engine.protocol.registers import same_content, settled
-from graveler_core.engine.reading.committed_tree import CommittedTree, committed_tree
+from graveler_core.engine.reading.listing import CommittedPages
 from graveler_core.engine.reading.pages import first_differences, first_rows
+from graveler_core.engine.reading.snapshot import committed_pages
 from graveler_core.engine.reading.uncommitted import against_head
 from graveler_core.engine.reading.view import BranchView, below, is_covered, lookup, scan, view_of
 from graveler_core.model.entry import RECORD_SCHEMA, Entry
@@ -43,20 +45,21 @@ def entries_page(
 
 def begin_listing(
     stores: Stores, repo: RepositoryId, branch: BranchId, span: tuple[bytes, bytes | None], rows: int
-) -> CommittedTree | pa.Table:
-    """Return the committed tree that shows the same entries as the branch in a key interval, if no layer has a record
-    there or covers a key. Otherwise, return the same as `entries_page`. Takes the round trips of `entries_page`.
+) -> CommittedPages | pa.Table:
+    """Return the pages of the head if the branch shows the same entries in a key interval: it has no compacted tree, no
+    layer has a record there, and none covers a key. Otherwise, return the same as `entries_page`. Takes the round trips
+    of `entries_page`.
+
+    A compacted tree is not named, because a sweep may delete it as soon as a commit has replaced it.
     """
     start, end = span
 
-    def attempt(registers: Registers) -> CommittedTree | pa.Table:
-        view, branch = view_of(stores, registers), registers.branch
+    def attempt(registers: Registers) -> CommittedPages | pa.Table:
+        view = view_of(stores, registers)
         pages = (page for page in stack.scan(view.stack, start=start, end=end, few=rows) if page.num_rows)
         first = next(pages, None)
-        if first is None and not is_covered(view, start, end):
-            return committed_tree(
-                stores, registers.repository, branch.compacted_metarange or branch.commit_id, view.base
-            )
+        if first is None and view.compacted is None and not is_covered(view, start, end):
+            return committed_pages(stores, registers.repository, registers.branch.commit_id)
         records = pages if first is None else chain((first,), pages)
         return first_rows(overlaid(records, below(view, start, end, rows), rows), rows)
 

@@ -13,7 +13,6 @@ from itertools import chain, takewhile
 import pyarrow as pa
 
 from graveler_core.codec.entry import entries
-from graveler_core.engine.reading.committed_tree import CommittedTree
 from graveler_core.errors import InvalidInput
 from graveler_core.model.bounds import ALL, Bounds
 from graveler_core.model.entry import CommonPrefix, Entry
@@ -28,9 +27,20 @@ PageSource = Callable[[tuple[bytes, bytes | None], int], pa.Table]
 """Function that returns the first entries of a key interval, at most the given number. It returns fewer only at the end
 of the interval.
 """
-Beginning = Callable[[tuple[bytes, bytes | None], int], CommittedTree | pa.Table]
-"""Function with the arguments of a `PageSource`. It returns a committed tree that has the same entries in the interval,
-or the first page.
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedPages:
+    """Pages of a commit."""
+
+    version: str
+    """Name of the commit, unique in the store."""
+    page: PageSource
+
+
+Beginning = Callable[[tuple[bytes, bytes | None], int], CommittedPages | pa.Table]
+"""Function with the arguments of a `PageSource`. It returns a commit that has the same entries in the interval, or the
+first page.
 """
 
 
@@ -64,9 +74,8 @@ class Window:
 
 
 class ItemReader:
-    """Listing of a window that is read once, in one of two ways. By default, its pages come from the source. If
-    `version` is called before the first item is read, they come from a committed tree, if there is one with the same
-    content.
+    """Reader of the items of a window, which reads them once. By default, its pages come from the source. If `version`
+    is called before the first item is read, they come from a commit, if the window shows one unchanged.
     """
 
     def __init__(self, source: PageSource, begin: Beginning, window: Window) -> None:
@@ -74,15 +83,15 @@ class ItemReader:
         self._items: Iterator[Entry | CommonPrefix] | None = None
         self._version: str | None = None
 
-    def items(self) -> Iterator[Entry | CommonPrefix]:
+    def read(self) -> Iterator[Entry | CommonPrefix]:
         """Return a lazy iterator over the entries and common prefixes, in order of their paths."""
         return chain.from_iterable(self._parts())
 
     def version(self) -> str | None:
-        """Return the name of the committed tree from which the items come, or `None`. Reads the store."""
+        """Return the name of the commit from which the items come, or `None`. Reads the store."""
         if self._items is None:
             begun = self._begin(self._window.span(), self._window.page)
-            if isinstance(begun, CommittedTree):
+            if isinstance(begun, CommittedPages):
                 self._items, self._version = items(begun.page, self._window), begun.version
             else:
                 self._items = items(_following(begun, self._source), self._window)

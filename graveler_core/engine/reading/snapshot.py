@@ -15,10 +15,12 @@ from graveler_core.committed.index.few import states_at
 from graveler_core.committed.index.fold import fold
 from graveler_core.committed.index.indexes import Indexes
 from graveler_core.committed.index.lookup import lookup
+from graveler_core.committed.index.scan import scan
 from graveler_core.committed.index.successor import on_metarange
 from graveler_core.engine.protocol.registers import same_content, settled
 from graveler_core.engine.reading.changed_keys import changed_keys
-from graveler_core.engine.reading.committed_tree import CommittedTree, committed_tree
+from graveler_core.engine.reading.listing import CommittedPages
+from graveler_core.engine.reading.pages import first_rows
 from graveler_core.engine.reading.tables import change_of, changes_of
 from graveler_core.engine.reading.view import changes, commit_of, view_of
 from graveler_core.model.changes import Change
@@ -48,13 +50,15 @@ def entries_page(
     """Return the first entries of a key interval at a commit, at most `rows`. There are fewer only at the end of the
     interval.
     """
-    return tree_at(stores, repo, commit).page(span, rows)
-
-
-def tree_at(stores: Stores, repo: RepositoryId, commit: CommitId) -> CommittedTree:
-    """Return the content of a commit."""
     repository = readable(stores, repo)
-    return committed_tree(stores, repository, commit, commit_of(stores, repository, commit).layout.index)
+    index = commit_of(stores, repository, commit).layout.index
+    start, end = span
+    return first_rows(scan(stores.indexes(repository), index, start=start, end=end, few=rows), rows)
+
+
+def committed_pages(stores: Stores, repo: RepositoryRecord, commit: CommitId) -> CommittedPages:
+    """Return the pages of a commit."""
+    return CommittedPages(f"{repo.uid}/{commit}", partial(entries_page, stores, repo.id, commit))
 
 
 def diff(

@@ -56,20 +56,18 @@ def test_an_answer_without_a_version_is_written_each_time() -> None:
 
 
 def test_the_least_recently_used_answers_are_dropped() -> None:
-    kept, writer = KeptAnswers(max_bytes=4_000), Writer()
+    kept, writer = KeptAnswers(max_bytes=32_000), Writer()
 
-    def is_kept(version: str) -> bool:
+    def is_kept(version: str, size: int = 3_000) -> bool:
         before = writer.written
-        kept.answer(named(version), ("a",), writer.write)
+        kept.answer(named(version), ("a",), lambda: writer.write(size))
         return writer.written == before
 
-    assert [is_kept(version) for version in "abc"] == [False] * 3, "1,010 bytes each"
-    assert [is_kept(version) for version in "abc"] == [True] * 3
-    assert [is_kept(version) for version in ("a", "d", "a", "b")] == [True, False, True, False]
-    for version in "ef":
-        kept.answer(named(version), ("a",), lambda: writer.write(5_000))
-    assert [is_kept(version) for version in "ef"] == [False] * 2, "larger than all that is kept"
-    assert [is_kept(version) for version in "ef"] == [True] * 2
+    assert [is_kept(version) for version in "abcdefgh"] == [False] * 8, "4,000 bytes each"
+    assert [is_kept(version) for version in "abcdefgh"] == [True] * 8
+    assert [is_kept(version) for version in "aiab"] == [True, False, True, False]
+    assert [is_kept("large", 3_001) for _ in range(2)] == [False] * 2, "more than an eighth"
+    assert [is_kept(version) for version in "defghiab"] == [True] * 8
 
 
 @pytest.fixture

@@ -136,9 +136,9 @@ def versioned_listing(cast: Cast, stores: Stores, name: str) -> None:
     """List by a version, if there is one. Listings with equal versions are equal."""
     page, begin = partial(read.entries_page, stores, REPO, WORK), partial(read.begin_listing, stores, REPO, WORK)
     with cast.history.operation("list", name) as operation:
-        reading = ItemReader(page, begin, Window(page=2))
-        version = reading.version()
-        found = {entry.path: entry.size for entry in reading.items() if isinstance(entry, Entry)}
+        reader = ItemReader(page, begin, Window(page=2))
+        version = reader.version()
+        found = {entry.path: entry.size for entry in reader.read() if isinstance(entry, Entry)}
         operation.answer = {path: found.get(path) for path in PATHS}
         if version is not None:
             assert cast.versions.setdefault(version, operation.answer) == operation.answer

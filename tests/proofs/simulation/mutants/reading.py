@@ -8,11 +8,10 @@ from typing import Any
 
 from graveler_core.engine.protocol import registers
 from graveler_core.engine.reading import branch as read
-from graveler_core.engine.reading.committed_tree import CommittedTree
+from graveler_core.engine.reading.listing import CommittedPages
 from graveler_core.engine.staging import write
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import BranchId, CommitId, LayerId, RepositoryId, StagingToken
-from graveler_core.model.index import Index
 from graveler_core.model.layers import PrefixRemoval, SealedToken
 from graveler_core.refs import branches
 from graveler_core.staging import stack
@@ -68,22 +67,22 @@ def reads_again_from_the_cache() -> Iterator[None]:
         yield
 
 
-@mutant(seed=81, breaks="2", theme="versions")
+@mutant(seed=28, breaks="2", theme="versions")
 def versions_ignore_removed_prefixes() -> Iterator[None]:
-    """A listing by its version shows the committed tree although a layer removes or restores a prefix."""
+    """A listing by its version shows the head although a layer removes or restores a prefix."""
     with instead((read, "is_covered", lambda *_: False)):
         yield
 
 
-@mutant(seed=1, breaks="2", theme="versions")
+@mutant(seed=10, breaks="2", theme="versions")
 def versions_name_the_repository_only() -> Iterator[None]:
-    """All committed trees of a repository have the same version."""
-    real = read.committed_tree
+    """All commits of a repository have the same version."""
+    real = read.committed_pages
 
-    def same(stores: Stores, repo: RepositoryRecord, _: str, index: Index) -> CommittedTree:
-        return real(stores, repo, CommitId("same"), index)
+    def same(stores: Stores, repo: RepositoryRecord, commit: CommitId) -> CommittedPages:
+        return replace(real(stores, repo, commit), version=repo.uid)
 
-    with instead((read, "committed_tree", same)):
+    with instead((read, "committed_pages", same)):
         yield
 
 
