@@ -49,13 +49,23 @@ class Appender:
 
 
 def _progressed(workers: Sequence[Appender]) -> None:
-    """Waits until every worker has read and written some more."""
-    before = [(len(worker.acknowledged), worker.read) for worker in workers]
-    deadline = monotonic() + PATIENCE
-    for worker, (written, read) in zip(workers, before, strict=True):
-        while len(worker.acknowledged) < written + MANY or worker.read < read + MANY:
-            assert monotonic() < deadline, f"{worker.name} makes no progress"
+    """Waits until every worker has read some more, and all together have written some more.
+
+    A worker may lose every race against the others for a long time.
+    """
+    before = [worker.read for worker in workers]
+    goal, deadline = _written(workers) + MANY * len(workers), monotonic() + PATIENCE
+    for worker, read in zip(workers, before, strict=True):
+        while worker.read < read + MANY:
+            assert monotonic() < deadline, f"{worker.name} reads nothing"
             sleep(0.01)
+    while _written(workers) < goal:
+        assert monotonic() < deadline, "nobody writes"
+        sleep(0.01)
+
+
+def _written(workers: Sequence[Appender]) -> int:
+    return sum(len(worker.acknowledged) for worker in workers)
 
 
 def append_during(store: Store, interruptions: Sequence[Callable[[], None]]) -> None:
