@@ -19,8 +19,8 @@ BATCHES = 12
 EVERYDAY_BATCHES = 3
 EVERYDAY_OF_A_THEME = range(10)
 CI_OF_A_THEME = range(10, 20)
-MANY = 10_000
-MANY_OF_A_PROFILE = 2_000
+MANY = 5_000
+MANY_OF_A_PROFILE = 1_000
 FIRST_OF_A_PROFILE = 5_000
 """First seed of the histories on each kind of store, which are others than those of the default run."""
 REGRESSIONS = {"a swap that was sent again and refused hid that its first sending was still on its way": 2_001_139}

@@ -11,7 +11,7 @@ import pytest
 from tests.proofs.simulation.run import simulate
 
 BATCH = 50
-MANY = 3_000
+MANY = 1_500
 
 
 def violations(first: int, histories: int) -> list[str]:
