@@ -125,8 +125,6 @@ class World:
         """Content that was stored, with an entry for it, by address."""
         self.identities: dict[tuple[object, ...], bytes] = {}
         self.trees: dict[str, Content] = {}
-        self.versions: dict[str, Content] = {}
-        """Content of versions of listings, where nothing was staged."""
         created = self.handles[0].graveler.create_repository(REPOSITORY, namespace, ephemeral=True)
         self.reopen()
         root = created.commit("main")

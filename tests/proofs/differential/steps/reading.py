@@ -8,7 +8,7 @@ from typing import Any
 from graveler_core.codec.entry import entries
 from graveler_core.facade.listing import Listing
 from graveler_core.facade.snapshot import Snapshot
-from tests.proofs.differential.model import BRANCH_NOT_FOUND, INVALID_REF, PATH_NOT_FOUND, Refusals, Refused
+from tests.proofs.differential.model import BRANCH_NOT_FOUND, INVALID_REF, PATH_NOT_FOUND, Branch, Refusals, Refused
 from tests.proofs.differential.refs import ref
 from tests.proofs.differential.steps.writing import look, pick
 from tests.proofs.differential.values import Content, changes, grouped, within
@@ -37,11 +37,11 @@ def listing(w: World, r: Random) -> None:
         return
     whole = grouped(branch.shown, prefix, after, delimiter)
     w.equal("list", found, whole[:limit])
-    is_staged = bool(branch.records or branch.spans)
     named = opened.list(prefix, after, delimiter, limit)
-    base = version(w, named, branch.shown, is_staged=is_staged)
+    of_version = version(w, named, branch.head, branch)
     w.equal("list by version", [*map(w.item, named)], whole[:limit])
-    w.equal("content of a version", grouped(base, prefix, after, delimiter), whole)
+    if of_version is not None:
+        w.equal("content of the version", grouped(of_version, prefix, after, delimiter), whole)
     if len(whole) > 1:
         size = r.randint(1, 5)
         page = next(opened.list(prefix, after, delimiter).pages(size))
@@ -73,9 +73,10 @@ def snapshot(w: World, r: Random) -> None:
     found = [*map(w.item, at.list(prefix, after, delimiter, limit))]
     w.equal("list", found, grouped(content, prefix, after, delimiter)[:limit])
     named = at.list(prefix, after, delimiter, limit)
-    base = version(w, named, content, is_staged=text in w.model.branches)
+    of_version = version(w, named, at.commit_id, w.model.staged_by(text))
     w.equal("list by version", [*map(w.item, named)], grouped(content, prefix, after, delimiter)[:limit])
-    w.equal("content of a version", *(grouped(each, prefix, after, delimiter) for each in (base, content)))
+    if of_version is not None:
+        w.equal("content of the version", *(grouped(each, prefix, after, delimiter) for each in (of_version, content)))
     entry = w.attempt(set() if path in content else {PATH_NOT_FOUND}, lambda: at.get(path))
     if entry is not None:
         w.equal("get", w.value(entry), content[path])
@@ -87,16 +88,20 @@ def snapshot(w: World, r: Random) -> None:
     tree(w, at, content)
 
 
-def version(w: World, named: Listing[Any], shown: Content, *, is_staged: bool) -> Content:
-    """Return what is known of the version of a listing, else what the ref shows. Only staged changes leave no version.
+def version(w: World, named: Listing[Any], commit: str, branch: Branch | None) -> Content | None:
+    """Return the content of the version of a listing, or `None` if it has none.
 
-    A ref with staged changes shows something else elsewhere.
+    It has the commit, unless uncommitted changes or a compacted tree are in the way.
     """
     found = named.version()
-    w.equal("a version, or staged changes", found is not None or is_staged, True)
-    if found is None or is_staged:
-        return w.versions.get(found or "", shown)
-    return w.versions.setdefault(found, dict(shown))
+    if branch is None or not (branch.touched() or branch.base is not None):
+        w.equal("a version", found is not None, True)
+    if branch is not None and branch.base is not None:
+        w.equal("version of a compacted tree", found, None)
+    if found is None:
+        return None
+    w.equal("version", found.rpartition("/")[2], commit)
+    return w.model.content(commit)
 
 
 def tree(w: World, at: Snapshot, content: Content) -> None:
