@@ -35,7 +35,10 @@ class CommittedPages:
 
     version: str
     """Name of the commit, unique in the store."""
-    page: PageSource
+    first: PageSource
+    """Reads the first page."""
+    later: PageSource
+    """Reads further pages, each after a check that the repository still exists."""
 
 
 Beginning = Callable[[tuple[bytes, bytes | None], int], CommittedPages | pa.Table]
@@ -92,9 +95,10 @@ class ItemReader:
         if self._items is None:
             begun = self._begin(self._window.span(), self._window.page)
             if isinstance(begun, CommittedPages):
-                self._items, self._version = items(begun.page, self._window), begun.version
+                self._items = items(_following(begun.first, begun.later), self._window)
+                self._version = begun.version
             else:
-                self._items = items(_following(begun, self._source), self._window)
+                self._items = items(_following(lambda *_: begun, self._source), self._window)
         return self._version
 
     def _parts(self) -> Iterator[Iterator[Entry | CommonPrefix]]:
@@ -124,10 +128,14 @@ def tables(source: PageSource, window: Window) -> Iterator[pa.Table]:
             return
 
 
-def _following(first: pa.Table, source: PageSource) -> PageSource:
-    """Return a source whose first page was read already."""
-    read = [first]
-    return lambda span, rows: read.pop() if read else source(span, rows)
+def _following(first: PageSource, later: PageSource) -> PageSource:
+    """Return a source that reads the first page from one source, and all later pages from another one."""
+    sources = iter((first,))
+
+    def page(span: tuple[bytes, bytes | None], rows: int) -> pa.Table:
+        return next(sources, later)(span, rows)
+
+    return page
 
 
 def _groups(source: PageSource, window: Window) -> Iterator[Entry | CommonPrefix]:

@@ -50,15 +50,21 @@ def entries_page(
     """Return the first entries of a key interval at a commit, at most `rows`. There are fewer only at the end of the
     interval.
     """
-    repository = readable(stores, repo)
-    index = commit_of(stores, repository, commit).layout.index
-    start, end = span
-    return first_rows(scan(stores.indexes(repository), index, start=start, end=end, few=rows), rows)
+    return _page(stores, readable(stores, repo), commit, span, rows)
 
 
 def committed_pages(stores: Stores, repo: RepositoryRecord, commit: CommitId) -> CommittedPages:
-    """Return the pages of a commit."""
-    return CommittedPages(f"{repo.uid}/{commit}", partial(entries_page, stores, repo.id, commit))
+    """Return the pages of a commit, for a flow that has just read the repository."""
+    first, later = partial(_page, stores, repo, commit), partial(entries_page, stores, repo.id, commit)
+    return CommittedPages(f"{repo.uid}/{commit}", first, later)
+
+
+def _page(
+    stores: Stores, repo: RepositoryRecord, commit: CommitId, span: tuple[bytes, bytes | None], rows: int
+) -> pa.Table:
+    index = commit_of(stores, repo, commit).layout.index
+    start, end = span
+    return first_rows(scan(stores.indexes(repo), index, start=start, end=end, few=rows), rows)
 
 
 def diff(

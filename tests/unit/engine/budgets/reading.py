@@ -86,6 +86,13 @@ def version(m: Measured) -> Act:
     return lambda: m.main.list(after=SOME, limit=2).version()
 
 
+@costs("page of a listing after its version", Cost((0, 0), (0, 0), reads="1 range, 1 node per level"))
+def page_after_version(m: Measured) -> Act:
+    begun = m.main.list(after=SOME, limit=2)
+    begun.version()
+    return lambda: list(begun)
+
+
 @costs("version of a listing with staged rows, and its page", Cost((1, 1), (2, 1), reads="1 range, 1 node per level"))
 def version_of_staged(m: Measured) -> Act:
     m.main.stage(SOME + "x", entry(1))
