@@ -38,6 +38,7 @@ def source(place: Place, request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return f"s3://{bucket}"
 
 
+@pytest.mark.ci
 def test_a_directory_and_objects_are_imported(place: Place, client: Client, source: str) -> None:
     name = place.repository()
     main = lakefs.Repository(name, client=client).branch("main")
@@ -58,6 +59,7 @@ def test_a_directory_and_objects_are_imported(place: Place, client: Client, sour
         time.sleep(0.01)
 
 
+@pytest.mark.ci
 def test_what_cannot_be_imported_is_said(place: Place, client: Client, source: str) -> None:
     main = lakefs.Repository(place.repository(), client=client).branch("main")
     status = main.import_data("None").prefix(f"{source}/nothing/", "x/").run()

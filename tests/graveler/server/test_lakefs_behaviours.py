@@ -265,6 +265,7 @@ def test_a_merge_commit_is_compared_only_with_a_parent_that_the_request_names(
     assert [entry.path for entry in onto.list()] == (["b"] if verb == "revert" else ["a"])
 
 
+@pytest.mark.ci
 def test_a_refusal_of_a_hook_is_a_failed_precondition(place: Place, http: Http) -> None:
     name = place.repository()
     repo = place.server.graveler.repository(name)

@@ -79,6 +79,7 @@ def outcomes(verifier: Verifier, headers: list[str], known: str = "", expired: s
         return Counter(each.result() for each in found)
 
 
+@pytest.mark.ci
 def test_attempts_with_changing_access_keys_run_few_at_once_and_the_others_are_refused() -> None:
     verifier = Verifier(1.2)
     found = outcomes(verifier, [header(f"key {n}", "wrong") for n in range(MANY)], known=header("ada", "right"))

@@ -116,6 +116,7 @@ def test_refused_deletions_keep_a_restoration_from_its_end_but_not_other_deletio
     assert lake.objects == kept
 
 
+@pytest.mark.ci
 def test_a_dump_between_any_two_calls_of_an_erasure(tmp_path: Path) -> None:
     """Whatever it contains, a restoration in the namespace is complete after the next erasure."""
     template = Template(Lake(tmp_path / "lakes"))

@@ -249,6 +249,7 @@ def test_diff_since_the_merge_base(repo: Repository) -> None:
     assert repo.merge_base("main", "dev") == repo.commit("dev~1") == repo.merge_base("dev", "main")
 
 
+@pytest.mark.ci
 def test_counts_are_those_of_the_list(repo: Repository) -> None:
     main = repo.branch("main")
     main.stage_many(table({f"many/{number:04}": number for number in range(300)}))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
+import pyarrow as pa
 import pytest
 
 from graveler_core.engine.reading import branch as read
@@ -37,6 +38,12 @@ def repo(world: World) -> Repository:
 @pytest.fixture
 def main(repo: Repository) -> Branch:
     return repo.branch("main")
+
+
+def stage_many(branch: Branch, entries: int) -> None:
+    """Stage entries at `m/0000` and so on, as rows of the staging token."""
+    table = pa.table({"key": [f"m/{number:04}" for number in range(entries)], "address": ["data/many"] * entries})
+    branch.stage_many(table)
 
 
 def paths(found: Listing[Entry | CommonPrefix]) -> list[str]:
@@ -110,8 +117,7 @@ def test_a_compacted_tree_has_no_version(main: Branch) -> None:
 
 
 def test_a_repository_that_is_deleted_while_its_listing_is_read(world: World, repo: Repository, main: Branch) -> None:
-    for number in range(1_500):
-        main.stage(f"m/{number:04}", entry(number))
+    stage_many(main, 1_500)
     main.commit("many")
     begun = [main.list("m/"), repo.at("main@").list("m/"), main.list("m/")]
     assert all(found.version() is not None for found in begun[:2])
@@ -123,8 +129,7 @@ def test_a_repository_that_is_deleted_while_its_listing_is_read(world: World, re
 
 
 def test_a_listing_with_a_version_does_not_change_while_it_is_read(main: Branch) -> None:
-    for number in range(2_500):
-        main.stage(f"m/{number:04}", entry(number))
+    stage_many(main, 2_500)
     main.commit("many")
     before = [f"m/{number:04}" for number in range(2_500)]
     plain, named = main.list("m/"), main.list("m/")
@@ -137,8 +142,7 @@ def test_a_listing_with_a_version_does_not_change_while_it_is_read(main: Branch)
 
 
 def test_uncommitted_items_after_the_first_page(main: Branch) -> None:
-    for number in range(1_500):
-        main.stage(f"m/{number:04}", entry(number))
+    stage_many(main, 1_500)
     named = main.list("m/")
     assert named.version() is None
     assert paths(named) == [f"m/{number:04}" for number in range(1_500)]

@@ -209,6 +209,7 @@ def test_an_old_blob_that_somebody_finds_is_renewed(aged: Place) -> None:
     assert aged.file(id).exists()
 
 
+@pytest.mark.ci
 def test_finders_between_any_two_calls(aged: Place) -> None:
     """Whoever is told that a blob is there has it afterwards, whatever the sweep was doing: before its register, while
     somebody waits for it, after it.

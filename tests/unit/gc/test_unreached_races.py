@@ -61,6 +61,7 @@ def announced(root: Path) -> tuple[Template[Lake], CommitId, set[CommitId]]:
 
 @pytest.mark.parametrize("how", ["tag", "merge", "tag for a moment"])
 @pytest.mark.parametrize("run", [0, 1])
+@pytest.mark.ci
 def test_flows_between_any_two_calls(tmp_path: Path, how: str, run: int) -> None:
     template, made, others = announced(tmp_path) if run else unannounced(tmp_path)
     outcomes, at, calls = set[bool](), 0, 1
@@ -93,6 +94,7 @@ def test_collections_between_any_two_calls_of_a_flow(tmp_path: Path, how: str) -
             whole(lake, others | ({made} if done else set()))
 
 
+@pytest.mark.ci
 def test_a_writer_that_is_slower_than_the_grace_period_is_refused(tmp_path: Path) -> None:
     """It may swap at any call of the collection that removes its commit."""
     template, _, others = unannounced(tmp_path)

@@ -49,6 +49,7 @@ def test_every_kind_of_record_is_copied() -> None:
 
 
 @pytest.mark.parametrize("wrap", [lambda kv: kv, pytest.param(PlainStore, marks=pytest.mark.ci)], ids=["able", "plain"])
+@pytest.mark.ci
 def test_a_store_that_was_lived_in(wrap: Callable[[Store], Store]) -> None:
     world = lived_in(staged=1_200)
     target = empty()

@@ -179,6 +179,7 @@ class TestConcurrent:
 
         each_call(made, act)
 
+    @pytest.mark.ci
     def test_work_that_began_meanwhile_stays(self, made: Original) -> None:
         """Another restoration ends, and somebody commits: the later one takes nothing back."""
 

@@ -98,6 +98,7 @@ def test_a_process_reads_the_table() -> None:
     assert [tuple(each) for each in shown.schema] == expected.schema
 
 
+@pytest.mark.ci
 def test_a_table_that_expands_does_not_exhaust_the_memory() -> None:
     """Its metadata state that it is small."""
     data = written(text=["x" * MAX_ROW_GROUP_BYTES + "y" * MAX_ROW_GROUP_BYTES])

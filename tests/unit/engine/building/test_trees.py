@@ -192,6 +192,7 @@ def test_compactions_say_the_same(both: Both) -> None:
     both.same()
 
 
+@pytest.mark.ci
 def test_merges(both: Both) -> None:
     both.play(stage(MANY), commit(), lambda repo: repo.create_branch("dev", "main"))
     both.play(stage({f"k/{n:04}": 77 for n in range(0, 400, 3)}, "dev"), commit(branch="dev"))

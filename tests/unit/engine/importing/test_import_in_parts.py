@@ -42,6 +42,7 @@ def ends(mode: str, *, few: bool, cluster: Scattered | None) -> tuple[Repository
         *(pytest.param(mode, few, marks=pytest.mark.ci) for mode, few in (("add", True), ("replace", False))),
     ],
 )
+@pytest.mark.ci
 def test_the_same_as_here(mode: str, few: bool) -> None:
     cluster = Scattered(World().stores, seed=few + 2 * (mode == "add"))
     here, world = ends(mode, few=few, cluster=None)

@@ -236,6 +236,7 @@ def test_what_is_logged_after_a_call_has_read_the_log_stays(world: World, repo: 
     assert not damage(repo)
 
 
+@pytest.mark.ci
 def test_a_crash_at_any_call_of_the_deletion_leaves_nothing_behind(world: World, repo: Repository) -> None:
     calls = due(world, repo)
     for call in range(calls):
