@@ -108,7 +108,7 @@ def changes(view: BranchView, start: bytes = b"", end: bytes | None = None) -> I
     return merge([staged.scan(view.stack, start=start, end=end), _masked(view, start, end)])
 
 
-def below(view: BranchView, start: bytes, end: bytes | None, few: int | None = None) -> Iterator[pa.Table]:
+def below(view: BranchView, start: bytes, end: bytes | None, few: int | None) -> Iterator[pa.Table]:
     """Yield the entries of a key interval that are visible below the records of the layers, as `scan` does."""
     for span in spans(view.stack.layers, start, end):
         index = view.index(span.source)
