@@ -1,11 +1,12 @@
 """Dump of a repository into one file: branches, tags, commits with layouts and small runs, the log of references, and
 settings. A dump does not change the repository.
 
-1. Read the pending events, the position of the log, branches and tags (one scan each), the pending events again, and
-former heads.
+1. Read the pending events, the position of the log, branches and tags (one scan each), the pending events again, former
+heads, and the ids of migrated commits.
 2. Read the headers (one scan) and build the commit graph (`commit_graph`). Do the same for the log.
 3. Write the headers that were found, the layouts (one scan), and the runs in the key-value store that they refer to.
-4. Write the erasures and the addresses of erased content (`transfer.erasures`).
+4. Write the erasures and the addresses of erased content (`transfer.erasures`), and the ids of the migrated commits in
+their source (`transfer.migrated_rows`).
 
 Commits that stay for ever are dumped: those to which a branch, a tag, a former head or a migrated commit leads. They
 stay because somebody may know their ids. Other commits are dumped too, until a collection has recorded the former heads
@@ -62,6 +63,7 @@ from graveler_core.transfer.erasures import write_erasures
 from graveler_core.transfer.files import DumpFile, dump_file
 from graveler_core.transfer.format import DumpWriter
 from graveler_core.transfer.format import RowKind as Rows
+from graveler_core.transfer.migrated_rows import read_migrated, write_migrated
 from graveler_core.transfer.reading import Progress
 from graveler_core.transfer.settings import SETTINGS
 
@@ -87,8 +89,8 @@ class Dumped:
 def dump(stores: Stores, repo: RepositoryRecord, uri: str, *, progress: Progress = lambda done, total: None) -> Dumped:
     """Dump a repository into a new object.
 
-    Memory holds one frame of the file, about 150 bytes for each commit and 32 for each run, and the pending events,
-    usually some hundred. The local disk holds the file temporarily.
+    Memory holds one frame of the file, about 150 bytes for each commit, another 200 for each migrated one, 32 for each
+    run, and the pending events, usually some hundred. The local disk holds the file temporarily.
 
     Args:
         stores: The stores.
@@ -143,6 +145,7 @@ def _rows(stores: Stores, repo: RepositoryRecord, writer: DumpWriter, progress: 
         former = keys.former_heads(repo)
         for row in stores.kv.scan(former.partition, prefix=former.prefix):
             commits.keep(CommitId(row.key.removeprefix(former.prefix).decode(errors="replace")))
+    migrated = read_migrated(stores.kv, repo)
     histories = [commits, log] if log.heads else [commits]
     for history in histories:
         history.read()
@@ -151,6 +154,7 @@ def _rows(stores: Stores, repo: RepositoryRecord, writer: DumpWriter, progress: 
         history.layouts()
     write_runs(histories)
     write_erasures(stores.kv, repo, writer)
+    write_migrated(migrated, commits)
     return dirty
 
 

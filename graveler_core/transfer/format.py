@@ -23,6 +23,7 @@ kind are in ascending order of their keys, without duplicates. A reader refuses 
 | 12 OBJECT | content of an object: a run | its id: the hash of the row |
 | 13 ERASURE | `Erasure` | its id |
 | 14 ERASED | `ErasedContent` of one of these erasures | hash of its address |
+| 15 MIGRATED | id of a commit, 32 bytes · its id in the source of a migration, UTF-8 | the id in the source |
 | 255 END, exactly one | `DumpEnd` | |
 
 Records are encoded by `codec.records`, so ids can be checked against their rows. The digest covers kind u8, length u32
@@ -76,6 +77,7 @@ class RowKind(IntEnum):
     OBJECT = 12
     ERASURE = 13
     ERASED = 14
+    MIGRATED = 15
     END = 255
 
 

@@ -30,6 +30,17 @@ def migrated_commits(stores: Stores, repo: RepositoryRecord) -> dict[str, Commit
     return {id: held.value.commit_id for id, held in access.scan(stores.kv, keys.migrated_commits(repo))}
 
 
+def require_not_bare(repo: RepositoryRecord) -> None:
+    """Refuse a bare repository. A restoration may be writing the records of a migration into it.
+
+    Raises:
+        NotUnique: The repository is bare (`RepositoryExists`).
+    """
+    if repo.bare:
+        why = "already exists, and is bare: restore its dump completely first"
+        raise NotUnique(f"repository {repo.id!r} {why}", kind=Kind.RepositoryExists, repository=repo.id)
+
+
 def migrated_repository(stores: Stores, name: RepositoryId, digest: str, source: str) -> Held[RepositoryRecord] | None:
     """Return a repository that was, or is being, migrated from a source. `None` if there is no such name.
 
@@ -41,7 +52,7 @@ def migrated_repository(stores: Stores, name: RepositoryId, digest: str, source:
 
     Raises:
         NotFound: The repository is being deleted (`RepositoryDeleting`).
-        NotUnique: It was not migrated from this source (`RepositoryExists`).
+        NotUnique: It was not migrated from this source, or is bare (`RepositoryExists`).
     """
     standing = repositories.find(stores.kv, name)
     if standing is None:
@@ -49,6 +60,7 @@ def migrated_repository(stores: Stores, name: RepositoryId, digest: str, source:
     found = standing.value
     if found.state is RepositoryState.DELETING:
         repositories.usable(name, standing)
+    require_not_bare(found)
     said = access.read(stores.kv, keys.migration(found))
     if (said.value.digest if said is not None else found.migrating) != digest:
         why = f"already exists, and was not migrated from {source}"

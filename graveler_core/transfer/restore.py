@@ -4,10 +4,10 @@
 2. Create the record `restored` with the digest of the dump ✓. It is created once, so no other dump can be restored into
 this repository.
 3. Set boundary_seed, format_version and default branch in the repository record ✓, while the repository has no commit.
-4. Write commits, layouts, small runs and settings, in batches. Set the log of references to its commit. Create the
-branches and tags that do not exist. Write the pending events last, because an event for a branch that does not exist
-yet means that the branch was deleted. Enter the erasures, and delete the content that they have erased
-(`transfer.erasures`).
+4. Write settings, commits, layouts, small runs and the ids of migrated commits, in batches. Set the log of references
+to its commit. Create the branches and tags that do not exist. Write the pending events last, because an event for a
+branch that does not exist yet means that the branch was deleted. Enter the erasures, and delete the content that they
+have erased (`transfer.erasures`).
 5. Take over the expired commits and the deleted objects that files of the namespace name (`transfer.collections`). Swap
 the repository record ✓: it is no longer bare, and has the read-only flag and the protection of the dump.
 
@@ -25,6 +25,8 @@ is written again after it was logged has no effect.
 
 A branch keeps its uid and its past, by which the log identifies it. Its staging token is new, so its record differs
 from every earlier record of a branch.
+
+Migrations refuse a bare repository (`transfer.migrated`), although it may have got the records of a migration.
 
 Nothing is restored into a read-only repository. If the repository is made read-only during a restoration, it stays bare
 until it is writable again. Protection rules that it got while it was bare are replaced by those of the dump.
@@ -60,6 +62,7 @@ from graveler_core.transfer.erasures import obey_erasures
 from graveler_core.transfer.files import DumpFile, dump_file
 from graveler_core.transfer.foreign import ForeignCommits
 from graveler_core.transfer.format import RowKind as Rows
+from graveler_core.transfer.migrated_rows import migrated_write
 from graveler_core.transfer.reading import DumpRow, Progress, rows
 from graveler_core.transfer.settings import SETTINGS
 from graveler_core.transfer.verify import verify
@@ -224,7 +227,7 @@ def _changed(work: _Restore, fields: dict[str, Any]) -> bool:
 
 
 def _contents(work: _Restore, progress: Progress) -> bool:
-    """Write commits, layouts, runs and settings. Return `False` if another restoration has ended."""
+    """Write everything except references and events. Return `False` if another restoration has ended."""
     batch, size = list[Write](), 0
     for row in rows(work.file, lambda done, total: progress(total + done, 2 * total)):
         if row.kind is Rows.END and decode(DumpEnd, row.data, "its end").digest != work.digest:
@@ -264,6 +267,8 @@ def _writes(work: _Restore, row: DumpRow) -> list[Write]:
         case Rows.ERASED:
             mark = decode(ErasedContent, data, "erased content")
             at, record = keys.erased(repo.id, repo.uid).at(name_of(mark.address)), data
+        case Rows.MIGRATED:
+            return [migrated_write(repo, data)]
         case _:
             return []
     return [(at.partition, at.key, record)]

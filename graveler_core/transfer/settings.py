@@ -9,6 +9,7 @@ from graveler_core.codec.records import decode
 from graveler_core.errors import CorruptData
 from graveler_core.model.compaction import CompactionSettings
 from graveler_core.model.entities import Record, RepositoryRecord
+from graveler_core.model.migration import Migration
 from graveler_core.model.repository_metadata import RepositoryMetadata
 from graveler_core.model.retention import Retention
 from graveler_core.records import layout as keys
@@ -17,6 +18,7 @@ from graveler_core.records.location import Location
 SETTINGS: dict[bytes, tuple[type[Record], Callable[[RepositoryRecord], Location[Any]]]] = {
     b"compaction": (CompactionSettings, keys.compaction_settings),
     b"metadata": (RepositoryMetadata, keys.repository_metadata),
+    b"migration": (Migration, keys.migration),
     b"retention": (Retention, keys.retention),
 }
 """Type and location of each setting, in order of the names."""

@@ -5,7 +5,7 @@ The check covers:
 - the checksum of every frame, and all rows against the last record (`reading`)
 - every record, which must decode
 - ids, parents and generations of commits (`DumpedHistory`)
-- branches, tags and the log of references, which must refer to existing commits
+- branches, tags, the log of references and the ids of migrated commits, which must refer to existing commits
 - reachable commits, which must have their layouts and runs, and files in the namespace that their layouts refer to
 
 The content of those files is not checked; `fsck` does that. The log of references follows the same rules, and all its
@@ -38,6 +38,7 @@ from graveler_core.transfer.commit_graph import CommitGraph, Flags, IdSet, binar
 from graveler_core.transfer.erasures import checked_erasure, checked_mark
 from graveler_core.transfer.files import DumpFile
 from graveler_core.transfer.format import RowKind as Rows
+from graveler_core.transfer.migrated_rows import checked_migrated
 from graveler_core.transfer.named_files import first_missing
 from graveler_core.transfer.reading import DumpRow, Progress, rows
 from graveler_core.transfer.settings import decoded_setting
@@ -141,12 +142,12 @@ class _Check:
                 id = HASH(data).digest()
                 self._follow(row.kind, id)
                 self.objects.add(id)
-            case Rows.ERASURE:
-                erasure = checked_erasure(data)
-                self._follow(row.kind, erasure.id.encode())
-                self.erasures[erasure.id] = erasure
-            case Rows.ERASED:
-                self._follow(row.kind, checked_mark(data, self.erasures).encode())
+            case Rows.ERASURE | Rows.ERASED:
+                self._erasure(row.kind, data)
+            case Rows.MIGRATED:
+                commit, origin = checked_migrated(data)
+                self._follow(row.kind, origin)
+                self.users.require(commit)
             case Rows.END:
                 self.end = decode(DumpEnd, data, "its end")
                 self._close()
@@ -203,6 +204,14 @@ class _Check:
             )
         self.foreign.add(commit.id)
         self.files.add(tree)
+
+    def _erasure(self, kind: Rows, data: bytes) -> None:
+        if kind is Rows.ERASURE:
+            erasure = checked_erasure(data)
+            self._follow(kind, erasure.id.encode())
+            self.erasures[erasure.id] = erasure
+        else:
+            self._follow(kind, checked_mark(data, self.erasures).encode())
 
     def _close_histories(self, kind: Rows) -> None:
         """Check that the commits of each completely read history agree with the references to them."""
@@ -271,6 +280,11 @@ class DumpedHistory:
             raise CorruptData(f"commit {min(unknown)} is missing, but {self.named_by} refers to it")
         self.without_layout = np.ones(len(self.graph), np.bool_)
         self.reachable = self.graph.reachable(places[places >= 0])
+
+    def require(self, id: bytes) -> None:
+        """Check that a commit exists, after all commits were read."""
+        if self.graph.places(id)[0] < 0:
+            raise CorruptData(f"commit {id.hex()} is missing, but a migrated commit refers to it")
 
     def layout(self, id: bytes, data: bytes) -> Index | None:
         """Add a layout. Return its index, or `None` if its commit is not reachable."""

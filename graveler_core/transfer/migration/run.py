@@ -40,7 +40,7 @@ from graveler_core.records.access import Held
 from graveler_core.refs import repositories
 from graveler_core.stores import Stores
 from graveler_core.transfer.broken_values import BrokenValueError
-from graveler_core.transfer.migrated import migrated_commits
+from graveler_core.transfer.migrated import migrated_commits, require_not_bare
 from graveler_core.transfer.migration.check import Checked, check
 from graveler_core.transfer.migration.digest import digest
 from graveler_core.transfer.migration.holding import Holding
@@ -224,6 +224,7 @@ class _Repository:
         name = standing.value.id
         if standing.value.state is RepositoryState.DELETING:
             repositories.usable(name, standing)
+        require_not_bare(standing.value)
         said = access.read(self.stores.kv, keys.migration(standing.value))
         if said is None:
             why = "already exists, and was not migrated"

@@ -11,9 +11,10 @@ import pytest
 
 from graveler_core.errors import CorruptData, InvalidInput, Kind, NotFound, NotUnique
 from graveler_core.facade.graveler import Graveler
+from graveler_core.facade.repository import Repository
 from graveler_core.gc.findings import Trouble
 from graveler_core.kv.backends.memory import open_memory
-from graveler_core.transfer import migrated
+from graveler_core.transfer import migrated, restore
 from graveler_core.transfer.lakefs import commits, metaranges, migration, references, verification
 from tests.examples import places
 from tests.foreign import fixtures
@@ -198,6 +199,51 @@ def test_a_repository_from_elsewhere_is_not_touched(world: World, graveler: Grav
         migrate(graveler, "first", world)
     with pytest.raises(NotUnique, match="was not migrated from"):
         differences(graveler, "first")
+
+
+def test_a_restored_repository_follows_lakefs(world: World, graveler: Graveler) -> None:
+    migrate(graveler, "first", world)
+    there = replace(world, kv=open_memory("memory://"))
+    bare(there).restore_refs(dumped(world, graveler))
+    assert ids(there.graveler()) == ids(graveler)
+    assert differences(there.graveler(), "first") == []
+    done = migrate(there.graveler(), "second", there)
+    assert (done.commits, done.branches.created, done.branches.moved) == (1, ("later",), ("main",))
+    assert differences(there.graveler(), "second") == []
+
+
+def test_a_bare_repository_is_refused(world: World, graveler: Graveler, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Although it has the records of the migration, if its restoration was interrupted."""
+    migrate(graveler, "first", world)
+    uri = dumped(world, graveler)
+    there = replace(world, kv=open_memory("memory://"))
+    repo = bare(there)
+
+    def crash(*_: object) -> bool:
+        raise Crash
+
+    with monkeypatch.context() as patch:
+        patch.setattr(restore, "adopt_collections", crash)
+        with pytest.raises(Crash):
+            repo.restore_refs(uri)
+    with pytest.raises(NotUnique, match="is bare"):
+        migrate(there.graveler(), "second", there)
+    with pytest.raises(NotUnique, match="is bare"):
+        differences(there.graveler(), "first")
+    repo.restore_refs(uri)
+    migrate(there.graveler(), "second", there)
+    assert differences(there.graveler(), "second") == []
+
+
+def dumped(world: World, graveler: Graveler) -> str:
+    """The URI of a new dump of the repository."""
+    uri = f"{world.namespace('dumps')}/{REPOSITORY}"
+    return graveler.repository(REPOSITORY).dump_refs(uri).uri
+
+
+def bare(world: World) -> Repository:
+    """A bare repository over the storage namespace of the migrated one."""
+    return world.graveler().create_bare_repository(REPOSITORY, world.namespace("own"), adopt=True)
 
 
 def test_a_namespace_without_a_manifest_names_the_remedy(world: World, graveler: Graveler) -> None:

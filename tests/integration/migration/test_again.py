@@ -69,6 +69,17 @@ def test_a_repetition_changes_nothing(lake: Lake) -> None:
     assert made.migrated().branch("main").read("theirs") == b"x"
 
 
+def test_a_restored_repository_is_known(made: History) -> None:
+    lake, uri = made.lake, f"{made.lake.world.namespace('dumps')}/flights"
+    assert lake.migrate().good
+    made.migrated().dump_refs(uri)
+    there = elsewhere(lake)
+    there.graveler().create_bare_repository("flights", made.namespace, adopt=True).restore_refs(uri)
+    (outcome,) = there.migrate().outcomes
+    assert outcome.result is Result.THERE
+    assert [*there.graveler().migrated_ids("flights")] == [*lake.graveler().migrated_ids("flights")]
+
+
 @pytest.mark.ci
 def test_a_crash_at_any_call(made: History) -> None:
     def act(lake: Lake, kv: Interposed, number: int) -> None:

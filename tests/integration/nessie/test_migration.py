@@ -203,6 +203,22 @@ def test_an_import_is_exported_as_it_was(world: World, graveler: Graveler, tmp_p
     assert listed(again, "main") == listed(repo, "main")
 
 
+def test_a_restored_repository_is_that_of_the_export(world: World, graveler: Graveler, tmp_path: Path) -> None:
+    uri, dump, back = archive(tmp_path), f"{world.namespace('dumps')}/x", f"{world.namespace('exports')}/back.zip"
+    brought(world, graveler, uri).dump_refs(dump)
+    there = replace(world, kv=open_memory("memory://")).graveler()
+    repo = there.create_bare_repository("tables", world.namespace("tables"), adopt=True)
+    repo.restore_refs(dump)
+    assert ids(there) == ids(graveler)
+    assert [*there.verify_nessie("tables", uri)] == []
+    done = there.migrate_nessie("tables", uri, world.namespace("tables"))
+    assert (done.commits, done.earlier_commits) == (0, 6)
+    repo.export_nessie(back)
+    with open_files(world.blobs, back) as files:
+        commits = [ExportedCommitMessage.FromString(data) for data in delimited(files, "commits-00000001")]
+    assert {commit.id for commit in commits} == {commit_id(commit.name) for commit in HISTORY.commits}
+
+
 def test_a_repository_of_graveler_comes_back(world: World, graveler: Graveler) -> None:
     repo = world.repository()
     main, date = repo.branch("main"), datetime(2020, 1, 2, 3, 4, 5, 600_000, UTC)

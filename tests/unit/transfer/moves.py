@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import count, islice
 
 from graveler_core.engine.references.events import fold
 from graveler_core.facade.repository import Repository
 from graveler_core.kv.store import Store
 from graveler_core.model.compaction import Thresholds
+from graveler_core.model.migration import MigratedCommit, Migration
+from graveler_core.records import access
+from graveler_core.records import layout as keys
 from graveler_core.transfer.dump import Dumped
 from graveler_core.transfer.files import dump_file
 from tests.golden.history import NAME, NAMESPACE, Expected, play
-from tests.unit.engine.world import CountedIds, World
+from tests.unit.engine.world import START, CountedIds, World
 
 
 class OtherIds(CountedIds):
@@ -41,7 +44,9 @@ class Original:
 
 
 def original() -> Original:
-    """The repository of the golden files, with thresholds, rules, and a log of references of which a part waits."""
+    """The repository of the golden files, with thresholds, rules, records of a migration, and a log of references of
+    which a part waits.
+    """
     world = World()
     expected = play(world)
     repo = world.graveler().repository(NAME)
@@ -60,8 +65,17 @@ def original() -> Original:
     repo.delete_branch("brief")
     repo.create_branch("lost-3", "main")
     repo.delete_branch("lost-3")
+    _migrated(world, repo)
     dumped = repo.dump_refs(fresh_uri())
     return Original(world, expected, dumped, content(world, dumped.uri))
+
+
+def _migrated(world: World, repo: Repository) -> None:
+    """The records that a migration of some commits would have left."""
+    access.write(world.kv, keys.migration(repo._record), Migration(digest="ab" * 32, since=START))
+    for number, commit in enumerate(islice(repo.log("main"), 3)):
+        where = keys.migrated_commits(repo._record).at(f"é{number}")
+        access.write(world.kv, where, MigratedCommit(commit_id=commit.id))
 
 
 def fresh_uri() -> str:

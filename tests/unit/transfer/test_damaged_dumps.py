@@ -308,6 +308,15 @@ ALTERED = {
     "layout that names what is superseded": (changed(Rows.LAYOUT, superseding), "superseded"),
     "no layout at all": (changed(Rows.LAYOUT, lambda row: b"short"), "layout of commit"),
     "objects backwards": (backwards(Rows.OBJECT), "order"),
+    "a migrated commit that is missing": (
+        changed(Rows.MIGRATED, lambda row: bytes(32) + row[32:]),
+        "0000 is missing, but a migrated commit refers to it",
+    ),
+    "a migrated commit without its id in the source": (changed(Rows.MIGRATED, lambda row: row[:32]), "no valid id"),
+    "a migrated commit with a damaged id": (changed(Rows.MIGRATED, lambda row: row[:32] + b"\xff"), "no valid id"),
+    "a short migrated commit": (changed(Rows.MIGRATED, lambda row: row[:31]), "no valid id"),
+    "migrated commits twice": (twice(Rows.MIGRATED), "order"),
+    "migrated commits backwards": (backwards(Rows.MIGRATED), "order"),
     "kinds in disorder": (lambda rows: rows[::-1], "out of order"),
     "an end in the middle": (lambda rows: [*rows[:3], (Rows.END, b"x"), *rows[3:]], "its end"),
 }

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from graveler_core.codec.records import encode
+from graveler_core.codec.records import commit_id, encode
 from graveler_core.errors import Conflict, CorruptData, InvalidInput, Kind, NotFound, NotUnique, Unavailable
 from graveler_core.facade.repository import Repository
 from graveler_core.model.entities import Commit, Layout, RepositoryRecord
-from graveler_core.model.ids import Nonce, ObjectId
+from graveler_core.model.ids import CommitId, Nonce, ObjectId
 from graveler_core.model.index import Index, Run, RunLocation
+from graveler_core.model.migration import MigratedCommit
 from graveler_core.objects.commits import prepare
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -88,6 +89,29 @@ class TestWhileOthersWrite:
                 assert back.commit(tag.id).id == tag.commit_id
         assert calls > 10
 
+    def test_a_migration_meanwhile(self, made: Original) -> None:
+        """It writes the record of a commit last. A dump that has the record has the whole commit."""
+        calls, found = 0, set[bool]()
+        for number in places(60):
+            world = elsewhere(made, made.world.fork().kv)
+            header, layout = unfinished(world)[1]
+            world.kv.set(*header)
+            kv = Interposed(world.kv)
+            kv.before[number] = partial(complete, world, commit_id(header[2]), layout)
+            uri = repo_of(world, kv).dump_refs(fresh_uri()).uri
+            if kv.before:
+                calls = number
+                break
+            there = elsewhere(made)
+            repo = bare(there)
+            repo.restore_refs(uri)
+            ids = {item.origin: item.commit_id for item in there.graveler().migrated_ids(NAME)}
+            found.add("late" in ids)
+            for id in ids.values():
+                list(repo.at(id).list())
+        assert calls > 10
+        assert found == {True, False}
+
     def test_layouts_replaced_meanwhile(self, made: Original) -> None:
         """Between reading layouts and what they name: the former runs are there for the grace."""
         for number in places(60, 2):
@@ -147,6 +171,12 @@ class TestWhileOthersWrite:
         assert number > 10
 
 
+def complete(world: World, id: CommitId, layout: tuple[bytes, bytes, bytes]) -> None:
+    """Write the rest of a migrated commit: its layout, then the record of its id in the source."""
+    world.kv.set(*layout)
+    access.write(world.kv, keys.migrated_commits(record(world)).at("late"), MigratedCommit(commit_id=id))
+
+
 def fold_everything(world: World, *, keep: bool = True) -> None:
     """Replace every layout by that of one tree."""
     repo = repo_of(world)
@@ -162,27 +192,29 @@ def layouts(world: World) -> list[tuple[str, Layout]]:
     return [(name, held.value) for name, held in found]
 
 
+def unfinished(world: World) -> tuple[Commit, list[tuple[bytes, bytes, bytes]]]:
+    """A commit that no branch reaches, and its writes: the header, then the layout."""
+    head = repo_of(world).commit("main")
+    header = Commit(
+        committer="x",
+        message="never finished",
+        creation_date=START,
+        parents=(head.id,),
+        generation=head.generation + 1,
+        nonce=Nonce("n"),
+        operations="0" * 64,
+    )
+    layout = next(
+        layout for _, layout in layouts(world) if any(r.place is RunLocation.OBJECT for r in layout.index.runs)
+    )
+    return header, prepare(record(world), header, layout)[1]
+
+
 class TestUnfinished:
     """What a writer left that died between two writes, on a store that does not write many keys in one step."""
 
-    def unfinished(self, world: World) -> tuple[Commit, list[tuple[bytes, bytes, bytes]]]:
-        head = repo_of(world).commit("main")
-        header = Commit(
-            committer="x",
-            message="never finished",
-            creation_date=START,
-            parents=(head.id,),
-            generation=head.generation + 1,
-            nonce=Nonce("n"),
-            operations="0" * 64,
-        )
-        layout = next(
-            layout for _, layout in layouts(world) if any(r.place is RunLocation.OBJECT for r in layout.index.runs)
-        )
-        return header, prepare(record(world), header, layout)[1]
-
     def test_it_is_dumped_as_it_stands(self, made: Original, world: World) -> None:
-        _, (header, _) = self.unfinished(world)
+        _, (header, _) = unfinished(world)
         world.kv.set(*header)
         uri = repo_of(world).dump_refs(fresh_uri()).uri
         back = restored(made, uri)
@@ -193,7 +225,7 @@ class TestUnfinished:
     def test_a_commit_that_is_removed_after_it_was_found(
         self, world: World, monkeypatch: pytest.MonkeyPatch, reached: bool
     ) -> None:
-        commit, (header, _) = self.unfinished(world)
+        commit, (header, _) = unfinished(world)
         world.kv.set(*header)
         gone = keys.commit(record(world), commit.parents[0]).key if reached else header[1]
         real = CommitRows.headers
@@ -208,7 +240,7 @@ class TestUnfinished:
         assert caught.value.kind is (Kind.CorruptCommit if reached else Kind.LostRace)
 
     def test_a_layout_whose_runs_are_missing(self, made: Original, world: World) -> None:
-        _, (header, (partition, key, _)) = self.unfinished(world)
+        _, (header, (partition, key, _)) = unfinished(world)
         run = "ab" * 32
         layout = Layout(index=Index(metarange_id=layouts(world)[0][1].index.metarange_id, runs=(some_run(run),)))
         world.kv.set(*header)
@@ -217,8 +249,13 @@ class TestUnfinished:
         assert not [finding for finding in back.fsck(deep=True) if finding.damage]
 
     def test_a_layout_alone_is_left_out(self, made: Original, world: World) -> None:
-        _, (_, layout) = self.unfinished(world)
+        _, (_, layout) = unfinished(world)
         world.kv.set(*layout)
+        assert content(world, repo_of(world).dump_refs(fresh_uri()).uri) == made.data
+
+    def test_the_record_of_a_lost_migrated_commit_is_left_out(self, made: Original, world: World) -> None:
+        where = keys.migrated_commits(record(world)).at("lost")
+        access.write(world.kv, where, MigratedCommit(commit_id=CommitId("ab" * 32)))
         assert content(world, repo_of(world).dump_refs(fresh_uri()).uri) == made.data
 
 
@@ -280,6 +317,11 @@ class TestDamage:
             assert held is not None
             access.write(world.kv, where, held.value.model_copy(update={"commit_id": commit}))
             self.refuses(world, commit)
+
+    def test_a_migrated_commit_that_is_no_commit(self, world: World) -> None:
+        where = keys.migrated_commits(record(world)).at("c1")
+        access.write(world.kv, where, MigratedCommit(commit_id=CommitId("nothing")))
+        self.refuses(world, "migrated commit 'c1'", "'nothing' is not a commit id")
 
 
 class TestWhere:
@@ -343,7 +385,7 @@ def test_what_it_costs(made: Original) -> None:
     kv = Counting(made.world.kv)
     made.world.graveler(kv).repository(NAME).dump_refs(fresh_uri())
     branches = made.dumped.branches
-    assert kv.counts["scan"] <= 10 + branches
+    assert kv.counts["scan"] <= 11 + branches
     assert kv.counts["get_many"] <= 1 + made.dumped.objects // 64
-    assert kv.counts["get"] <= 8
+    assert kv.counts["get"] <= 9
     assert not {"set", "set_if", "set_many", "delete"} & kv.counts.keys()

@@ -16,6 +16,9 @@ def test_there_and_back(made: Original, kv: Store) -> None:
     assert (restored.branches, restored.tags, restored.commits) == (4, 1, made.dumped.commits)
     assert (restored.objects, restored.digest, restored.renamed) == (made.dumped.objects, made.dumped.digest, {})
     require_alike(made, there.graveler().repository(NAME))
+    ids = [*made.world.graveler().migrated_ids(NAME)]
+    assert len(ids) == 3
+    assert [*there.graveler().migrated_ids(NAME)] == ids
     again = there.graveler().repository(NAME).dump_refs(fresh_uri())
     assert content(there, again.uri) == made.data
     assert (again.digest, again.dirty) == (made.dumped.digest, 0)
