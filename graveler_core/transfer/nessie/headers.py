@@ -3,6 +3,10 @@
 A header may have several values, but metadata have one text for each key. The first value becomes the text, and `MANY`
 lists all values of headers with several. Nessie also keeps the date of a commit as a header, which is left out if it is
 the same time.
+
+The header `committer` is the committer of a commit. Commits of graveler may have a metadata key of the same name, too.
+An export writes its value as the header `OWN_COMMITTER`, from which an import restores it. Several values of the header
+`committer` come from Nessie: the first one is the committer, and all of them are in the metadata.
 """
 
 from __future__ import annotations
@@ -19,7 +23,11 @@ MANY = "nessie.headers"
 """Metadata key of the headers with several values, as a JSON object."""
 MISSING = "nessie.missing-parents"
 """Metadata key of merged commits that an export lacks, separated by spaces."""
+OWN_COMMITTER = "graveler.metadata.committer"
+"""Header of an export with the value of the metadata key `committer`, which is not the committer of the commit."""
 _COMMITTER, _TIME = "committer", "date"
+_RESERVED = (ORIGIN, MANY, MISSING, OWN_COMMITTER)
+"""Metadata keys that are not exported as headers of the same name."""
 _SINGLE = {"committer": "committer", "commitTime": "date", "authorTime": "author-date"}
 _SEVERAL = {
     "author": "author",
@@ -76,6 +84,10 @@ def metadata_of(headers: Mapping[str, Sequence[str]], date: datetime) -> tuple[s
     committer = kept.get(_COMMITTER, [""])
     if len(committer) == 1:
         kept.pop(_COMMITTER, None)
+    if OWN_COMMITTER in kept:
+        if _COMMITTER in kept:
+            raise BrokenValueError(f"header {OWN_COMMITTER} is reserved, but there are several committers")
+        kept[_COMMITTER] = kept.pop(OWN_COMMITTER)
     if kept.get(_TIME) == [instant(date)]:
         del kept[_TIME]
     metadata = {name: values[0] for name, values in kept.items()}
@@ -87,12 +99,17 @@ def metadata_of(headers: Mapping[str, Sequence[str]], date: datetime) -> tuple[s
 
 def headers_of(committer: str, metadata: Mapping[str, str], date: datetime) -> Headers:
     """Return the headers of an exported commit, in the order of their names."""
-    found = {name: [text] for name, text in metadata.items() if name not in (ORIGIN, MANY, MISSING)}
+    found = {name: [text] for name, text in metadata.items() if name not in _RESERVED}
     for name, values in _many(metadata.get(MANY)).items():
         if found.get(name) == values[:1]:
             found[name] = values
+    named = found.pop(_COMMITTER, [])
     if committer:
-        found.setdefault(_COMMITTER, [committer])
+        found[_COMMITTER] = [committer]
+    if len(named) > 1 and named[0] == committer:
+        found[_COMMITTER] = named
+    elif named:
+        found[OWN_COMMITTER] = named
     found.setdefault(_TIME, [instant(date)])
     return dict(sorted(found.items()))
 

@@ -224,7 +224,7 @@ def test_a_repository_of_graveler_comes_back(world: World, graveler: Graveler) -
     main, date = repo.branch("main"), datetime(2020, 1, 2, 3, 4, 5, 600_000, UTC)
     main.put("raw/a%2Fb.csv", b"AA,1\n")
     main.stage("plain", replace(some_entry(1), payload=3, content_id=uuid.UUID(ORDERS), metadata={"k": "v"}))
-    main.commit("A day", committer="ada", metadata={"date": "someday", "k": "\u20ac"}, date=date)
+    main.commit("A day", committer="ada", metadata={"date": "someday", "committer": "eve", "k": "\u20ac"}, date=date)
     repo.create_branch("dev", "main")
     repo.branch("dev").stage("inline", Entry(data=b"\x00\xff", content_type="application/json", payload=1))
     repo.branch("dev").commit("In a branch", date=date)

@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graveler_core.transfer.broken_values import BrokenValueError
-from graveler_core.transfer.nessie.headers import MANY, headers_of, headers_of_metadata, instant, metadata_of
+from graveler_core.transfer.nessie.headers import (
+    MANY,
+    OWN_COMMITTER,
+    headers_of,
+    headers_of_metadata,
+    instant,
+    metadata_of,
+)
 
 DATE = datetime(2023, 11, 14, 22, 13, 20, 123_000, UTC)
 TEXTS = st.text(max_size=5)
@@ -21,6 +28,29 @@ HEADERS = st.dictionaries(NAMES, st.lists(TEXTS.filter(bool), min_size=1, max_si
 def test_headers_come_back(headers: dict[str, list[str]]) -> None:
     committer, metadata = metadata_of(headers, DATE)
     assert headers_of(committer, metadata, DATE) == {"date": [instant(DATE)], **headers}
+
+
+@given(TEXTS, st.dictionaries(NAMES, TEXTS, max_size=5))
+def test_metadata_come_back(committer: str, metadata: dict[str, str]) -> None:
+    headers = headers_of(committer, metadata, DATE)
+    assert headers.get("committer", [""]) == [committer]
+    assert metadata_of(headers, DATE) == (committer, metadata)
+
+
+def test_the_committer_takes_precedence_over_metadata() -> None:
+    several = {"committer": "ann", MANY: '{"committer": ["ann", "eve"]}'}
+    for committer in ("ada", ""):
+        headers = headers_of(committer, several, DATE)
+        assert headers.get("committer", [""]) == [committer]
+        assert headers[OWN_COMMITTER] == ["ann", "eve"]
+        assert metadata_of(headers, DATE) == (committer, several)
+    assert headers_of("ann", several, DATE) == {"committer": ["ann", "eve"], "date": [instant(DATE)]}
+    assert headers_of("ada", {OWN_COMMITTER: "x"}, DATE) == {"committer": ["ada"], "date": [instant(DATE)]}
+
+
+def test_the_reserved_header_beside_several_committers_is_refused() -> None:
+    with pytest.raises(BrokenValueError, match="several committers"):
+        metadata_of({"committer": ["ann", "eve"], OWN_COMMITTER: ["x"]}, DATE)
 
 
 @pytest.mark.parametrize("text", ["[]", "{", '{"x": []}', '{"x": [1]}', "null", "7"])
