@@ -141,9 +141,15 @@ def _operations(
         with line.sending(change.stamp.size):
             entry = _uploaded(branch, prefix + path, root / path, change.stamp)
         progress(change.stamp.size)
-        content_id = None if held is None else held.content_id
-        kept = {} if held is None else {"content_type": held.content_type, "metadata": held.metadata}
-        return Put(prefix + path, replace(entry, content_id=content_id, **kept), expected=held)  # type: ignore[arg-type]
+        if held is not None:
+            entry = replace(
+                entry,
+                content_id=held.content_id,
+                content_type=held.content_type,
+                metadata=held.metadata,
+                payload=held.payload,
+            )
+        return Put(prefix + path, entry, expected=held)
 
     operations = list(concurrently(operation, changes.items()))
     for path, change in changes.items():  # a file may have been changed since its upload

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import uuid
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -118,6 +119,19 @@ def test_a_commit_keeps_what_others_have_committed(lake: Graveler, repo: Reposit
     assert changes(lake, work) == [("b", "remote", "changed"), ("new", "remote", "added")]
     pull(lake, work)
     assert files(work) == committed(repo)
+
+
+def test_a_changed_file_keeps_the_other_attributes_of_its_entry(lake: Graveler, repo: Repository, work: Path) -> None:
+    main, id = repo.branch("main"), uuid.UUID(int=7)
+    uploaded = main.upload("raw/a", b"migrated")
+    main.stage("raw/a", replace(uploaded, content_type="text/csv", metadata={"by": "ada"}, payload=3, content_id=id))
+    main.commit("of a migration")
+    pull(lake, work)
+    (work / "a").write_text("mine")
+    assert commit(lake, work, WORDS).uploaded == ["a"]
+    entry = repo.at("main").get("raw/a")
+    assert (entry.content_type, entry.metadata) == ("text/csv", {"by": "ada"})
+    assert (entry.payload, entry.content_id) == (3, id)
 
 
 LOCAL = {"a": "mine", "b": None, "new": "mine", "same": "equal", "s/c": None}
