@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable
-from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Final, cast
 
@@ -19,15 +19,31 @@ from graveler_core.model.entry import Entry
 
 _UNFIT: Final = (errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL)
 """Errors of file systems for names that they do not allow."""
+_NOT_DISTINGUISHED: Final = (
+    "the file system does not distinguish its name from one with other letters, such as capitals"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Directory that receives files during a command."""
+
+    root: Path
+    known: set[str] = field(default_factory=set)
+    """Paths whose names on disk are known to be exactly these. They save listings of directories."""
 
 
 def place(
-    root: Path, path: str, expected: Stamp | None, content: tuple[Snapshot, Entry], progress: Callable[[int], object]
+    to: Destination,
+    path: str,
+    expected: Stamp | None,
+    content: tuple[Snapshot, Entry],
+    progress: Callable[[int], object],
 ) -> FileState | Skipped:
     """Download the content of an entry, and give it the name of a file.
 
     Args:
-        root: The directory.
+        to: The directory.
         path: Name of the file, relative to the directory.
         expected: Stamp of the file that is replaced. `None` if there must be no file.
         content: Snapshot and entry.
@@ -40,7 +56,7 @@ def place(
         Conflict: (`LocalConflict`) the file was changed, or another file or directory has its name.
     """
     at, entry = content
-    temporary = temporary_file(root)
+    temporary = temporary_file(to.root)
     try:
         with temporary.open("xb") as file:
             digest = Digest(cast(BinaryIO, _Counted(file, progress)))
@@ -49,7 +65,7 @@ def place(
             changed_at = round(entry.mtime.timestamp() * 1_000_000) * 1_000
             os.utime(temporary, ns=(changed_at, changed_at))
         found = temporary.stat()
-        refusal = _named(temporary, root, path, expected)
+        refusal = _named(temporary, to, path, expected)
     finally:
         temporary.unlink(missing_ok=True)
     if refusal:
@@ -93,11 +109,12 @@ class _Counted:
         return self._file.write(data)
 
 
-def _named(temporary: Path, root: Path, path: str, expected: Stamp | None) -> str:
+def _named(temporary: Path, to: Destination, path: str, expected: Stamp | None) -> str:
     """Give a file its name, and return "". Or return why the file system cannot hold a file of this name."""
-    file = root / path
+    file = to.root / path
     try:
-        _directories(root, path)
+        if not _has_directories(to, path):
+            return _NOT_DISTINGUISHED
         _rename(temporary, file, expected)
     except OSError as e:
         if e.errno not in _UNFIT:
@@ -105,7 +122,7 @@ def _named(temporary: Path, root: Path, path: str, expected: Stamp | None) -> st
         return f"the file system refuses the name ({e.strerror})"
     except Conflict:
         if expected is None and os.path.lexists(file) and file.name not in os.listdir(file.parent):
-            return "the file system does not distinguish it from a file whose name has other letters, such as capitals"
+            return _NOT_DISTINGUISHED
         raise
     return ""
 
@@ -138,15 +155,22 @@ def _remove_empty(directory: Path) -> None:
             raise _taken(directory) from e
 
 
-def _directories(root: Path, path: str) -> None:
-    """Create the directories above a file."""
-    at = root
+def _has_directories(to: Destination, path: str) -> bool:
+    """Create the directories above a file. Return whether their names on disk are exactly those of the path."""
+    at = to.root
     for name in path.split("/")[:-1]:
         at = at / name
-        with suppress(FileExistsError):
+        try:
             at.mkdir()
+            to.known.add(str(at))
+        except FileExistsError:  # a file system that ignores case may have "A" for "a"
+            if str(at) not in to.known:
+                to.known.update(str(at.parent / each) for each in os.listdir(at.parent))
+            if str(at) not in to.known:
+                return False
         if not _is_directory(at):  # such as a symbolic link that leads elsewhere
             raise _taken(at)
+    return True
 
 
 def _is_within(root: Path, path: str) -> bool:

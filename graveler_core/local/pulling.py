@@ -12,7 +12,7 @@ from graveler_core.facade.graveler import Graveler
 from graveler_core.local.comparing import Comparison, Remote, crossing
 from graveler_core.local.concurrent import concurrently
 from graveler_core.local.index import FOLDER, DirectoryIndex, FileState, LocalWork, has_index, locked, write_index
-from graveler_core.local.placing import place, remove
+from graveler_core.local.placing import Destination, place, remove
 from graveler_core.local.scanning import DirectoryScan, Skipped, Stamp
 from graveler_core.local.workspace import Workspace, opened
 from graveler_core.model.changes import ChangeKind
@@ -264,9 +264,11 @@ def _bring(workspace: Workspace, sides: _Sides, plan: _Plan, progress: Progress,
             remove(root, path, stamps.get(path, stamp))
             files.pop(path, None)
 
+        destination = Destination(root)
+
         def download(path: str) -> tuple[str, FileState | Skipped]:
             expected = stamps.get(path, plan.downloads[path])
-            return path, place(root, path, expected, (remote.at, remote.entries[path]), progress)
+            return path, place(destination, path, expected, (remote.at, remote.entries[path]), progress)
 
         for path, state in concurrently(download, plan.downloads):
             if isinstance(state, Skipped):

@@ -230,6 +230,32 @@ def test_a_file_system_that_does_not_distinguish_capitals(
     assert (done.downloaded, files(work)) == (["z"], START | {"z": "z"})
 
 
+@pytest.mark.parametrize("path", ["S/c", "S/d", "A/x"])
+def test_a_file_system_that_does_not_distinguish_capitals_of_directories(
+    lake: Graveler, repo: Repository, work: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    real_mkdir, real_link, real_lstat = os.mkdir, os.link, Path.lstat
+
+    def spelled(path: Path) -> Path:
+        """Return a path below the directory as it is spelled on disk, if capitals do not matter."""
+        if not path.is_relative_to(work):
+            return path
+        at = work
+        for name in path.relative_to(work).parts:
+            names = os.listdir(at) if at.is_dir() else []
+            at = at / next((each for each in names if each.casefold() == name.casefold()), name)
+        return at
+
+    remotely(repo, {f"raw/{path}": "other", "raw/z": "z"})
+    monkeypatch.setattr(os, "mkdir", lambda path, mode=0o777: real_mkdir(spelled(Path(path)), mode))
+    monkeypatch.setattr(os, "link", lambda source, target: real_link(source, spelled(target)))
+    monkeypatch.setattr(Path, "lstat", lambda path: real_lstat(spelled(path)))
+    for downloaded in (["z"], []):
+        done = pull(lake, work)
+        assert [(each.path, "capitals" in each.reason) for each in done.skipped] == [(path, True)]
+        assert (done.downloaded, files(work)) == (downloaded, START | {"z": "z"})
+
+
 @pytest.mark.parametrize("path", ["C:evil.exe", "a.txt:stream", ".graveler./config", "s /c"])
 def test_names_with_another_meaning_on_windows(monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     assert refusal_of_path(path) == ""
