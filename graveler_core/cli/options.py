@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
@@ -58,8 +58,12 @@ class Options:
     ] = None
 
     def over(self, outer: Options) -> Options:
-        """Return these options, with missing ones taken from those before the command name."""
-        return Options(*(getattr(self, each.name) or getattr(outer, each.name) for each in fields(self)))
+        """Return these options, with missing ones taken from those before the command name.
+
+        An empty text is not missing.
+        """
+        own = {each.name: getattr(self, each.name) for each in fields(self)}
+        return replace(outer, **{name: value for name, value in own.items() if value not in (None, False)})
 
 
 def signature(own: Iterable[inspect.Parameter], *options: type) -> inspect.Signature:

@@ -227,6 +227,7 @@ def test_a_store_that_cannot_be_used(cli: Cli, here: Path) -> None:
     refused(cli("--store", "sqlite:///text.db", "repo", "list"), "text.db")
     refused(cli("--store", "nosuch://x", "repo", "list"), "nosuch")
     refused(cli("--store", "", "repo", "list"), "no key-value store has the URL ''")
+    refused(cli("--store", "memory://", "repo", "list", "--store", ""), "no key-value store has the URL ''")
     ran = cli("--store", "postgresql://ada:secret-word@127.0.0.1:1/x", "repo", "list")
     refused(ran)
     assert "secret-word" not in ran.err
