@@ -26,6 +26,21 @@ def local_path(path: str) -> Path:
     return Path(*path.split("/"))
 
 
+def ignores_case(directory: Path) -> bool:
+    """Return whether the file system of a directory does not distinguish capitals. The directory may be absent.
+
+    Raises:
+        OSError: A temporary file cannot be created in the directory or, if it is absent, in the nearest one above it.
+    """
+    existing = next(each for each in (directory, *directory.parents) if each.is_dir())
+    file = existing / f".graveler-{uuid.uuid4().hex}"
+    file.touch(exist_ok=False)
+    try:
+        return os.path.lexists(file.with_name(file.name.upper()))
+    finally:
+        file.unlink()
+
+
 @contextmanager
 def complete_file(destination: Path) -> Iterator[BinaryIO]:
     """Yield a file to write, and give it the name of the destination when the `with` statement ends.

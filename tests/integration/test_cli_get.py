@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 import graveler
+from graveler_core.cli import get
 from graveler_core.errors import InvalidInput
 from graveler_core.local.concurrent import AT_ONCE, concurrently
 from graveler_core.local.file_output import local_path
 from graveler_core.model.entry import Entry
-from tests.integration.command_line import Cli, refused
+from tests.integration.command_line import Cli, put, refused
 from tests.old_paths import any_path
 
 
@@ -96,6 +97,19 @@ def test_a_file_cannot_be_a_directory_too(flights: Cli, here: Path) -> None:
     flights("put", "local-file", "graveler://flights/main/both/a/b")
     refused(flights("get", "-r", "graveler://flights/main/both/", "down"), "both/a/b")
     assert not (here / "down").exists()
+
+
+def test_a_file_system_that_does_not_distinguish_capitals(
+    flights: Cli, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in ("both/A/x", "both/a/x", "both/a/y"):
+        put(flights, path, path.encode())
+    assert flights("get", "-r", "graveler://flights/main/both/", "down").code == 0
+    assert files(here / "down") == {"A/x": b"both/A/x", "a/x": b"both/a/x", "a/y": b"both/a/y"}
+    monkeypatch.setattr(get, "ignores_case", lambda directory: True)
+    refused(flights("get", "-r", "graveler://flights/main/both/", "other"), "'both/A/x'", "'both/a/x'")
+    assert not (here / "other").exists()
+    assert flights("get", "-r", "graveler://flights/main/both/a/", "other").code == 0
 
 
 def test_paths_that_end_in_a_slash_become_directories(flights: Cli, here: Path) -> None:

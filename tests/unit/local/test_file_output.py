@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from graveler_core.local.file_output import complete_file
+from graveler_core.local.file_output import complete_file, ignores_case
 
 
 def interrupted(destination: Path) -> None:
@@ -84,4 +84,15 @@ def test_a_pipe_is_written_in_place(tmp_path: Path, link: bool) -> None:
 def test_a_directory_is_refused(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError):
         complete_file(tmp_path).__enter__()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_system_that_ignores_case_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not ignores_case(tmp_path / "not" / "yet")
+
+    def lexists(path: Path) -> bool:
+        return path.name.casefold() in {each.name.casefold() for each in path.parent.iterdir()}
+
+    monkeypatch.setattr(os.path, "lexists", lexists)
+    assert ignores_case(tmp_path / "not" / "yet")
     assert list(tmp_path.iterdir()) == []
