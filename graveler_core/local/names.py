@@ -24,12 +24,16 @@ def refusal_of_names(path: str) -> str:
 
 
 def refusal_of_path(path: str) -> str:
-    """Return why a path of a repository, relative to the prefix, cannot be a file of a directory, or ""."""
+    """Return why a path of a repository, relative to the prefix, cannot be a file of a directory, or "".
+
+    The rules of `refusal_of_file` apply here, too. Otherwise a scan would not find a file that a pull has brought, and
+    a pull would remove a file that a commit has just uploaded.
+    """
     if path.endswith("/"):
         return "it marks a directory, and is no file"
     if any(name.casefold() == FOLDER for name in path.split("/")):
         return f"{FOLDER} is kept for graveler itself"
-    return refusal_of_names(path) or _refusal_of_length(path)
+    return refusal_of_names(path) or refusal_of_file(path)
 
 
 def refusal_of_file(path: str) -> str:
@@ -41,13 +45,6 @@ def refusal_of_file(path: str) -> str:
         return "the name is not valid Unicode"
     except InvalidInput as e:
         return e.message
-    return _refusal_of_length(path)
-
-
-def _refusal_of_length(path: str) -> str:
-    """Return why the names of a path are too long, or "". The rule is the same for both directions: otherwise a pull
-    would remove a file that a commit has just uploaded.
-    """
     if any(len(name.encode()) > _NAME_BYTES for name in path.split("/")):
         return f"a name is longer than {_NAME_BYTES} bytes"
     return ""

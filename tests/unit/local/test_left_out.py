@@ -18,6 +18,7 @@ from graveler_core.local.file_output import local_path
 from graveler_core.local.names import refusal_of_path
 from graveler_core.local.pulling import checkout, clone, init, pull
 from graveler_core.local.status import status
+from tests.old_paths import any_path
 from tests.unit.local.conftest import START, WORDS, committed, files, remotely
 
 
@@ -185,6 +186,19 @@ def test_a_name_that_is_too_long_is_left_out(lake: Graveler, repo: Repository, w
     assert status(lake, work).changes == []
     remotely(repo, {f"raw/{'x' * 255}": "fits"})
     assert pull(lake, work).downloaded == ["x" * 255]
+
+
+@pytest.mark.parametrize("path", ["back\\slash", "s/two\nlines"])
+def test_a_path_of_earlier_versions_is_left_out(lake: Graveler, repo: Repository, work: Path, path: str) -> None:
+    """A file of this name cannot be committed."""
+    for content in ("theirs", "theirs, later", None):
+        with any_path():
+            remotely(repo, {f"raw/{path}": content, "raw/z": str(content)})
+        done = pull(lake, work)
+        expected = [(path, True)] if content else []
+        assert [(each.path, "must not contain" in each.reason) for each in done.skipped] == expected
+        assert files(work) == START | {"z": str(content)}
+        assert status(lake, work).changes == []
 
 
 @pytest.mark.parametrize("at", ["mkdir", "link"])
