@@ -131,7 +131,7 @@ def _files(
     root: Path, skipped: list[Skipped], ignored: Callable[[str], bool], tracked: Mapping[str, FileState]
 ) -> Iterator[tuple[str, Path]]:
     """Yield the regular files below a directory, except those of clones within it. Symbolic links are not followed.
-    Patterns of the ignore file do not apply to tracked files.
+    Patterns of the ignore file do not apply to tracked files, nor to links in the place of their directories.
     """
     needed = {above for path in tracked for above in _above(path)}
     waiting = [""]
@@ -148,7 +148,11 @@ def _files(
                     skipped.append(Skipped(path, "it is a clone of its own"))
                 else:
                     waiting.append(f"{path}/")
-            elif path in tracked or not ignored(path):
+            elif (
+                path in tracked
+                or not ignored(path)
+                or (f"{path}/" in needed and not each.is_file(follow_symlinks=False))  # such as a link
+            ):
                 reason = _refusal(each, path)
                 if reason:
                     skipped.append(Skipped(path, reason))

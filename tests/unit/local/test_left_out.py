@@ -18,6 +18,7 @@ from graveler_core.local.file_output import local_path
 from graveler_core.local.names import refusal_of_path
 from graveler_core.local.pulling import checkout, clone, init, pull
 from graveler_core.local.status import status
+from graveler_core.model.changes import ChangeKind
 from tests.old_paths import any_path
 from tests.unit.local.conftest import START, WORDS, committed, files, remotely
 
@@ -98,6 +99,18 @@ def test_a_directory_that_became_a_link_is_no_removal(lake: Graveler, work: Path
     (work / "s").symlink_to(tmp_path / "elsewhere")
     found = status(lake, work)
     assert (found.changes, [each.path for each in found.skipped]) == ([], ["s"])
+
+
+def test_an_ignored_link_in_the_place_of_a_directory_is_no_removal(lake: Graveler, work: Path, tmp_path: Path) -> None:
+    (work / ".gravelerignore").write_text("s\n")
+    (work / "s").rename(tmp_path / "elsewhere")
+    (work / "s").symlink_to(tmp_path / "elsewhere")
+    done = commit(lake, work, WORDS)
+    assert (done.uploaded, done.removed) == ([".gravelerignore"], [])
+    assert [each.path for each in done.skipped] == ["s"]
+    (work / "s").unlink()
+    (work / "s").write_text("an ignored file")
+    assert [(each.path, each.kind) for each in status(lake, work).changes] == [("s/c", ChangeKind.REMOVED)]
 
 
 @pytest.mark.parametrize("content", ["theirs", None])
