@@ -7,7 +7,7 @@ from typing import Any
 
 from graveler.fs.failures import as_os_errors
 from graveler.fs.infos import directory_info, file_info
-from graveler.fs.paths import FsPath, parse
+from graveler.fs.paths import FsPath, directories_below, parse
 from graveler.fs.refs import RefFileSystem
 from graveler_core.errors import NotFound
 from graveler_core.model.entry import CommonPrefix, Entry
@@ -93,23 +93,33 @@ class Listings(RefFileSystem):
     def find(
         self, path: str, maxdepth: int | None = None, withdirs: bool = False, detail: bool = False, **options: Any
     ) -> Any:
-        """List all files below a path, by one listing. Entries that mark directories are left out."""
+        """List all files below a path, by one listing unless there is a maximum depth.
+
+        Args:
+            path: A directory or a file. Nothing is found at a path that does not exist.
+            maxdepth: Maximum depth below the path.
+            withdirs: Include the directories, and the path itself if it is one. Entries that mark directories are
+                listed as directories only.
+            detail: Return information about each file by its name, instead of a list of names.
+            options: Options of fsspec.
+        """
         at = parse(path)
-        if maxdepth is not None or withdirs or not at.ref:
+        if maxdepth is not None or not at.ref:
             return super().find(path, maxdepth=maxdepth, withdirs=withdirs, detail=detail, **options)
-        with as_os_errors():
-            try:
-                listed = self.snapshot(at).list(at.prefix)
-            except NotFound:
-                return {} if detail else []
-            files = [item for item in listed if isinstance(item, Entry) and not item.path.endswith("/")]
-            found = {each["name"]: each for item in files for each in [file_info(at, item)]}
-            if not found and at.path:
-                try:
-                    found = {str(at): self._only_file(at)}
-                except NotFound:
-                    found = {}
-        return found if detail else list(found)
+        try:
+            with as_os_errors():
+                found = self._found(at, withdirs=withdirs)
+        except FileNotFoundError:
+            found = {}
+        return dict(sorted(found.items())) if detail else sorted(found)
+
+    def _found(self, at: FsPath, *, withdirs: bool) -> dict[str, dict[str, Any]]:
+        listed = [item for item in self.snapshot(at).list(at.prefix) if isinstance(item, Entry)]
+        if not listed and at.path:
+            return {str(at): self._only_file(at)}
+        directories = directories_below(at, (item.path for item in listed)) if withdirs else ()
+        files = [file_info(at, item) for item in listed if not item.path.endswith("/")]
+        return {each["name"]: each for each in [*map(directory_info, directories), *files]}
 
     def modified(self, path: str) -> datetime:
         """Return the modification time of a file; 1970-01-01 if the entry has none.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 PROTOCOL = "graveler"
@@ -49,3 +50,19 @@ def parse(path: str | os.PathLike[str]) -> FsPath:
     repository, _, rest = stripped(path).partition("/")
     ref, _, below = rest.partition("/")
     return FsPath(repository, ref, below)
+
+
+def directories_below(at: FsPath, paths: Iterable[str]) -> set[str]:
+    """Return the whole paths of a directory and of all directories between it and paths below it.
+
+    Args:
+        at: The directory.
+        paths: Paths of entries of the same ref. A path that ends in "/" marks a directory.
+    """
+    found = {str(at)}
+    for path in paths:
+        directory = path.rpartition("/")[0].rstrip("/")
+        while len(directory) > len(at.path) and at.below(directory) not in found:
+            found.add(at.below(directory))
+            directory = directory.rpartition("/")[0].rstrip("/")
+    return found

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from io import BytesIO
+from typing import Any
 
 import pandas as pd
 import pytest
 
 from graveler.fs import GravelerFileSystem
+from graveler_core.facade.readable_ref import ReadableRef
 from graveler_core.facade.repository import Repository
 from tests.graveler.fs.conftest import Place
+from tests.old_paths import any_path
 
 
 @pytest.fixture
@@ -36,6 +39,36 @@ def test_markers_are_directories_and_no_files(fs: GravelerFileSystem, marked: Re
     assert fs.find(f"{at}/t") == fs.find(f"{at}/t", maxdepth=5) == files
     assert fs.find(f"{at}/t/empty") == []
     assert fs.glob(f"{at}/t/**/*") == sorted([*files, f"{at}/t/empty", f"{at}/t/u"])
+
+
+@pytest.mark.parametrize("below", ["", "/t", "/t/u", "/t/empty", "/a", "/none"])
+def test_one_listing_finds_all_files_and_directories(
+    fs: GravelerFileSystem, marked: Repository, below: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marked.branch("main").put("deep/er/and/deeper/file", b"")
+    at = f"{marked.id}/main{below}"
+    by_directory = fs.find(at, maxdepth=9, withdirs=True)
+    listed = list[str]()
+    list_ = ReadableRef.list
+
+    def counted(self: ReadableRef, prefix: str = "", **options: Any) -> Any:
+        listed.append(prefix)
+        return list_(self, prefix, **options)
+
+    monkeypatch.setattr(ReadableRef, "list", counted)
+    found = fs.find(at, withdirs=True, detail=True)
+    assert list(found) == by_directory
+    assert len(listed) == 1
+    assert {name: info["type"] for name, info in found.items()} == {name: fs.info(name)["type"] for name in found}
+
+
+def test_a_path_with_an_empty_name_is_found(fs: GravelerFileSystem, repo: Repository) -> None:
+    main = repo.branch("main")
+    with any_path():
+        main.stage("t//x", main.get("a"))
+    at = f"{repo.id}/main/t"
+    assert f"{at}//x" in fs.find(at)
+    assert f"{at}//x" in fs.expand_path(at, recursive=True)
 
 
 def test_readers_of_tables_leave_markers_out(local: Place, repo: Repository) -> None:
