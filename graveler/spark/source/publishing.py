@@ -16,6 +16,9 @@ A write is committed exactly once, because the transaction has an idempotency ke
 is returned, and the new files of the repeated write are deleted. They are also deleted if the transaction is refused.
 The uploads are announced before the transaction. Therefore a sweep that considers a task dead and a transaction that
 refers to its files exclude each other, and files that remain after a crash are found (`graveler_core.objects.uploads`).
+
+Idempotency keys are removed after some days, and a dump does not contain them. Spark may repeat the last batch of a
+stream much later, so the marker also names the last batch of each stream. A batch that it names is not committed again.
 """
 
 from __future__ import annotations
@@ -37,20 +40,44 @@ from graveler_core.model.operations import Basis, Operation, Put, Remove
 MARKER = "_SUCCESS"
 _ATTEMPTS = 20
 """Maximum number of attempts, when other writers of the table commit in between."""
+MAX_STREAMS = 100
+"""Maximum number of streams whose last batches a marker names. Those that wrote last stay."""
 _ANOTHER_CAME_FIRST = (Kind.TransactionConflict, Kind.LostRace)
 
 
 @dataclass(frozen=True, slots=True)
+class Batch:
+    """Batch of a stream."""
+
+    query: str
+    number: int
+
+    @property
+    def key(self) -> str:
+        """Idempotency key of its commit."""
+        return f"spark/{self.query}/{self.number}"
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """Metadata of its commit."""
+        return {"spark.query": self.query, "spark.batch": str(self.number)}
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
-    """Files to commit, idempotency key, and metadata in addition to the target's."""
+    """Files to commit."""
 
     uploaded: Sequence[Uploaded]
     key: str
-    metadata: dict[str, str]
+    """Idempotency key."""
+    batch: Batch | None = None
+    """Batch of a stream that the files are."""
 
 
 def publish(target: Target, job: Job) -> CommitRecord | None:
-    """Commit the files of a write, and return the commit, or `None` if there is nothing to append.
+    """Commit the files of a write, and return the commit, or `None` if there is nothing to commit.
+
+    There is nothing to commit if no rows are appended, or if the batch was committed before and its key is forgotten.
 
     Raises:
         DirtyBranch: Changes are staged where the write would take effect: commit or reset them first.
@@ -61,33 +88,35 @@ def publish(target: Target, job: Job) -> CommitRecord | None:
     if not any(each.files for each in job.uploaded):
         if not target.overwrite:
             return None
-        job = Job([upload_columns(target)] if not target.folders else [], job.key, job.metadata)
+        job = replace(job, uploaded=[] if target.folders else [upload_columns(target)])
     with target.connection.connect() as graveler:
         repository, uploads = graveler.repository(target.repository), uploads_of(target)
         with uploads.naming(ids_of(job.uploaded)) as named:
             commit = _commit(repository, target, job)
         first = next((file for each in job.uploaded for file in each.files), None)
-        held = first is None or _holds(repository.at(commit.id), target.path_of(first.name))
         with suppress(GravelerError):  # the commit is made; a sweep finds the rest
-            if held:
+            if commit is not None and (first is None or _holds(repository.at(commit.id), target.path_of(first.name))):
                 uploads.settle(named)
             else:
                 uploads.give_up(named, named)
     return commit
 
 
-def _commit(repository: Repository, target: Target, job: Job) -> CommitRecord:
-    branch = repository.branch(target.branch)
+def _commit(repository: Repository, target: Target, job: Job) -> CommitRecord | None:
+    branch, batch = repository.branch(target.branch), job.batch
     attempt = 0
     while True:
         attempt += 1
         at = repository.at(f"{target.branch}@")
+        former = _entry(at, target.path_of(MARKER))
+        if batch is not None and batch.number <= _batches(former).get(batch.query, -1):
+            return None
         try:
             return branch.transact(
-                _operations(at, target, job),
+                _operations(at, target, job, former),
                 message=target.message,
                 committer=target.committer,
-                metadata={**target.metadata, **job.metadata},
+                metadata={**target.metadata, **(batch.metadata if batch else {})},
                 on=Basis(at.commit_id, tuple(target.replaced())) if target.overwrite else None,
                 idempotency_key=job.key,
             )
@@ -96,9 +125,8 @@ def _commit(repository: Repository, target: Target, job: Job) -> CommitRecord:
                 raise
 
 
-def _operations(at: Snapshot, target: Target, job: Job) -> list[Operation]:
+def _operations(at: Snapshot, target: Target, job: Job, former: Entry | None) -> list[Operation]:
     marker = target.path_of(MARKER)
-    former = _entry(at, marker)
     files = [file for each in job.uploaded for file in each.files]
     gone = [entry.path for each in target.replaced() for entry in at.list(each)] if target.overwrite else []
     return [
@@ -109,9 +137,25 @@ def _operations(at: Snapshot, target: Target, job: Job) -> list[Operation]:
 
 
 def _marker(job: Job, former: Entry | None) -> Entry:
-    data = json.dumps({"job": job.key}).encode()
+    batches = _batches(former)
+    if job.batch is not None:
+        batches.pop(job.batch.query, None)  # the last one of a dictionary is the one that was added last
+        batches[job.batch.query] = job.batch.number
+    data = json.dumps({"job": job.key, "batches": dict([*batches.items()][-MAX_STREAMS:])}).encode()
     marker = Entry(data=data, size=len(data), address_type=AddressType.INLINE, content_type="application/json")
     return marker if former is None else replace(marker, content_id=former.content_id, payload=former.payload)
+
+
+def _batches(marker: Entry | None) -> dict[str, int]:
+    """Return the number of the last batch of each stream that a marker names. Other programs write other markers."""
+    data = None if marker is None else marker.data
+    try:
+        found = json.loads(data or b"{}")
+    except (ValueError, RecursionError):
+        return {}
+    batches = found.get("batches") if isinstance(found, dict) else None
+    named = batches.items() if isinstance(batches, dict) else ()
+    return {query: number for query, number in named if isinstance(number, int)}
 
 
 def _holds(at: Snapshot, path: str) -> bool:

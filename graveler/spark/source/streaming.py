@@ -1,8 +1,10 @@
 """A branch as a stream: each batch contains the changes of its commits since the previous batch.
 
-An offset is the id of a commit up to which everything was read. Spark stores it in its checkpoint before it reads a
-batch, and commits are immutable, so a batch that is read again is the same. A batch is the difference of two
-commits, so it also shows the changes that a hard reset reverted.
+An offset is the id of a commit up to which everything was read, and of the commit after which its batch begins. Spark
+stores it in its checkpoint before it reads a batch, and commits are immutable, so a batch that is read again is the
+same. The initial offset is not stored. Without the second id, the first batch would begin elsewhere after a restart if
+the ref of the option `since` has moved. A batch is the difference of two commits, so it also shows the changes that a
+hard reset reverted.
 
 The permission is checked where offsets and partitions are planned. Spark pickles the reader for the workers, and the
 pickle has no credentials.
@@ -28,6 +30,8 @@ from graveler_core.facade.repository import Repository
 from graveler_core.model.ids import CommitId
 
 _COMMIT = "commit"
+_AFTER = "after"
+"""Commit after which the batch of an offset begins."""
 _NOTHING = ""
 """Offset before all commits."""
 Offset = dict[str, str]
@@ -48,12 +52,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def initialOffset(self) -> Offset:
         """Return the commit of the option `since`. Without it, the first batch has all existing entries."""
         ref = self.source.text("since")
-        return {_COMMIT: self._repository().commit(ref).id if ref else _NOTHING}
+        commit = self._repository().commit(ref).id if ref else _NOTHING
+        return {_COMMIT: commit, _AFTER: commit}
 
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:
         """Return the branch's head, or the commit `max_commits` after `start` on the path to it."""
         most = self.source.number("max_commits", 1) if "max_commits" in self.source.options else None
-        return {_COMMIT: self._offset(start[_COMMIT] or None, most, self._until)}
+        commit = self._offset(start[_COMMIT] or None, most, self._until)
+        return start if commit == start[_COMMIT] else {_COMMIT: commit, _AFTER: start[_COMMIT]}
 
     def prepareForTriggerAvailableNow(self) -> None:
         """End the stream at the current head."""
@@ -61,10 +67,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         """Return the partitions of a batch; none if nothing was committed."""
-        if start == end:
+        after = end.get(_AFTER, start[_COMMIT])
+        if start == end or after == end[_COMMIT]:
             return []
         require_readable(self.source)
-        relation = self._changes(start[_COMMIT] or None, end[_COMMIT])
+        relation = self._changes(after or None, end[_COMMIT])
         return [InputPartition((relation, part)) for part in relation.parts(unguarded(self.source.connection))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

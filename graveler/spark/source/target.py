@@ -6,6 +6,7 @@ import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -138,6 +139,13 @@ def _folders(options: Mapping[str, str], schema: StructType) -> dict[str, str]:
             "like 'month=2013-01/'",
             option="partitions",
         )
+    for outer, inner in pairwise(sorted(folders.values())):
+        if inner.startswith(outer):
+            raise InvalidInput(
+                f"option 'partitions': each partition must have a directory of its own, but {inner!r} is the directory "
+                f"{outer!r} or inside it",
+                option="partitions",
+            )
     texts = [each.name for each in schema.fields if each.dataType == StringType()]
     if column not in texts:
         raise InvalidInput(

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
-from graveler.spark.source.publishing import Job, publish
+from graveler.spark.source.publishing import Batch, Job, publish
 from graveler.spark.source.staging import stage
 from graveler.spark.source.target import Target
 from graveler.spark.source.upload import Uploaded, discard, upload
@@ -45,7 +45,7 @@ class Writer(DataSourceArrowWriter):
         if self.target.staged:
             stage(self.target, told(messages))
         else:
-            publish(self.target, Job(told(messages), self.target.key, {}))
+            publish(self.target, Job(told(messages), self.target.key))
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Delete the files of the tasks after one of them failed; nothing was committed then.
@@ -82,8 +82,8 @@ class StreamWriter(DataSourceStreamArrowWriter):
             raise InvalidInput(
                 "option 'query': is required, because Spark does not report the id of the query", option="query"
             )
-        said = {"spark.query": query, "spark.batch": str(batchId)}
-        publish(self.target, Job(uploaded, f"spark/{query}/{batchId}", said))
+        batch = Batch(query, batchId)
+        publish(self.target, Job(uploaded, batch.key, batch))
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """Delete the files of the tasks as `Writer.abort` does."""

@@ -12,12 +12,12 @@ import pytest
 from pyspark.sql.types import LongType, StructField, StructType
 
 from graveler.spark.source import publishing, upload
-from graveler.spark.source.publishing import MARKER, Job, publish
+from graveler.spark.source.publishing import MARKER, Batch, Job, publish
 from graveler.spark.source.target import Target, target_of
 from graveler.spark.source.upload import Uploaded, discard
 from graveler.spark.source.writing import Writer
 from graveler_core.errors import Conflict, DirtyBranch, InvalidInput, Kind, LimitExceeded, NotFound, OutcomeUnknown
-from graveler_core.model.entry import CommonPrefix, Entry
+from graveler_core.model.entry import AddressType, CommonPrefix, Entry
 from tests.graveler.spark.source.lakes import Lake
 
 SCHEMA = StructType([StructField("n", LongType())])
@@ -34,7 +34,7 @@ def stored(at: Target, *numbers: int) -> Uploaded:
 
 def write(lake: Lake, *numbers: int, **options: Any) -> Target:
     at = target(lake, **options)
-    publish(at, Job([stored(at, *numbers)], at.key, {}))
+    publish(at, Job([stored(at, *numbers)], at.key))
     return at
 
 
@@ -88,12 +88,70 @@ def test_a_repetition_under_its_key_gives_the_first_commit_and_leaves_nothing(pl
     assert len(list(place.repo.log("main"))) == 2
 
 
+def write_batch(lake: Lake, batch: Batch, *numbers: int, key: str = "") -> bool:
+    """True if a commit contains the batch."""
+    at = target(lake)
+    commit = publish(at, Job([stored(at, *numbers)], key or batch.key, batch))
+    assert standing(at) == []
+    return commit is not None and commit.metadata == {"spark.query": batch.query, "spark.batch": str(batch.number)}
+
+
+def test_a_batch_is_not_committed_again_when_its_key_is_forgotten(place: Lake) -> None:
+    for query in ("one", "two"):
+        assert write_batch(place, Batch(query, 10), 1)
+    write(place, 2)
+    before = objects(place)
+    for query in ("one", "two"):
+        assert not write_batch(place, Batch(query, 10), 1, key="forgotten")
+    assert (numbers(place), objects(place)) == ([1, 1, 2], before)
+    assert write_batch(place, Batch("one", 11), 3)
+    assert not write_batch(place, Batch("one", 11), 3, key="forgotten")
+    assert numbers(place) == [1, 1, 2, 3]
+    write(place, 4, overwrite=True)
+    assert not write_batch(place, Batch("one", 11), 3, key="forgotten")
+    assert numbers(place) == [4]
+
+
+def test_a_batch_that_came_in_between_is_not_committed_again(place: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    batch, real = Batch("one", 1), publishing._operations
+
+    def late(*args: Any) -> Any:
+        with monkeypatch.context() as patched:
+            patched.setattr(publishing, "_operations", real)
+            write_batch(place, batch, 1)
+        return real(*args)
+
+    at = target(place)
+    job = Job([stored(at, 1)], "forgotten", batch)
+    with monkeypatch.context() as patched:
+        patched.setattr(publishing, "_operations", late)
+        assert publish(at, job) is None
+    assert numbers(place) == [1]
+
+
+@pytest.mark.parametrize("content", [b"", b"done", b"[]", b'{"batches": 7}', b'{"batches": {"one": "x"}}', b"[" * 5000])
+def test_markers_of_other_programs_name_no_batch(place: Lake, content: bytes) -> None:
+    main = place.repo.branch("main")
+    main.stage(f"t/{MARKER}", Entry(data=content, size=len(content), address_type=AddressType.INLINE))
+    main.commit("Marker of another program")
+    assert write_batch(place, Batch("one", 1), 1)
+    assert not write_batch(place, Batch("one", 1), 1, key="forgotten")
+
+
+def test_a_marker_names_the_streams_that_wrote_last(place: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(publishing, "MAX_STREAMS", 2)
+    for query, number in (("one", 1), ("two", 1), ("one", 2), ("three", 1)):
+        assert write_batch(place, Batch(query, number), number)
+    assert not write_batch(place, Batch("one", 2), 2, key="forgotten")
+    assert write_batch(place, Batch("two", 1), 1, key="forgotten")
+
+
 def test_only_the_attempt_that_is_handed_back_counts(place: Lake) -> None:
     at = target(place)
     first, second = stored(at, 1, 2), stored(at, 1, 2)
     assert first.files[0].checksum == second.files[0].checksum
     assert first.files[0].address != second.files[0].address
-    publish(at, Job([second], at.key, {}))
+    publish(at, Job([second], at.key))
     assert numbers(place) == [1, 2]
 
 
@@ -221,7 +279,7 @@ def test_large_tasks_make_several_files(place: Lake, monkeypatch: pytest.MonkeyP
     scattered = pa.array([(n * 7_919) % 1_000_003 for n in range(9_000)])
     uploaded = upload.upload(at, pa.table({"n": scattered}).to_batches(max_chunksize=500))
     assert len(uploaded.files) > 2
-    publish(at, Job([uploaded], at.key, {}))
+    publish(at, Job([uploaded], at.key))
     assert len(numbers(place)) == 9_000
 
 
@@ -265,7 +323,7 @@ def test_what_a_dead_driver_has_left_is_swept_and_never_named(place: Lake) -> No
     assert sweep(place) == 2
     assert objects(place) == kept
     with pytest.raises(Conflict, match="took longer than the grace") as e:
-        publish(at, Job(done, at.key, {}))
+        publish(at, Job(done, at.key))
     assert e.value.kind is Kind.Discarded
     assert numbers(place) == [1]
 
@@ -282,7 +340,7 @@ def test_what_is_refused_is_deleted_at_once(place: Lake) -> None:
     place.repo.branch("main").stage("t/mine", Entry(address="data/mine"))
     at = target(place, overwrite=True)
     with pytest.raises(DirtyBranch):
-        publish(at, Job([stored(at, 1)], at.key, {}))
+        publish(at, Job([stored(at, 1)], at.key))
     assert (objects(place), standing(at)) == ([], [])
 
 
@@ -295,7 +353,7 @@ def test_an_unknown_outcome_leaves_what_may_be_named(place: Lake, monkeypatch: p
     with monkeypatch.context() as patched:
         patched.setattr(publishing, "_commit", lost)
         with pytest.raises(OutcomeUnknown):
-            publish(at, Job([done], at.key, {}))
+            publish(at, Job([done], at.key))
     Writer(at).abort([done, None])
     assert standing(at) == ["naming"]
     assert sweep(place) == 0

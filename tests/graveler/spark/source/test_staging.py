@@ -191,6 +191,8 @@ def test_what_was_swept_is_not_staged(place: Lake) -> None:
         ({"partition_column": "letter", "partitions": '{"a": "a"}'}, "option 'partitions': must be"),
         ({"partition_column": "letter", "partitions": '{"a": "x/_y/"}'}, "option 'partitions': must be"),
         ({"partition_column": "letter", "partitions": '{"a": "/"}'}, "option 'partitions': must be"),
+        ({"partition_column": "letter", "partitions": '{"a": "x/", "b": "x/"}'}, "but 'x/' is the directory 'x/' or"),
+        ({"partition_column": "letter", "partitions": '{"a": "x/y/", "b": "x/"}'}, "but 'x/y/' is the directory 'x/'"),
         ({"partitions": '["a"]'}, "option 'partition_column': must name a string column, but is ''"),
         (
             {"partition_column": "n", "partitions": '["a"]'},

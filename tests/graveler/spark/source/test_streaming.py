@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from graveler.spark.source import graveler_read, register
 from graveler.spark.source.columns import CHANGES
 from graveler.spark.source.options import read_source
 from graveler.spark.source.streaming import StreamReader, stream_reader
+from graveler_core import connect
 from graveler_core.model.ids import CommitId
 from tests.graveler.spark.source.lakes import Lake
 
@@ -96,8 +98,8 @@ def test_offsets_follow_first_parents(place: Lake) -> None:
     place.repo.create_branch("dev", "main~3").put("x", b"x")
     elsewhere = place.repo.branch("dev").commit("x").id
     assert after(elsewhere, 1) == ids[4]
-    assert reader(place).initialOffset() == {"commit": ""}
-    assert reader(place, since="main~1").initialOffset() == {"commit": ids[3]}
+    assert reader(place).initialOffset() == {"commit": "", "after": ""}
+    assert reader(place, since="main~1").initialOffset() == {"commit": ids[3], "after": ids[3]}
     assert reader(place).partitions({"commit": ids[4]}, {"commit": ids[4]}) == []
 
 
@@ -116,6 +118,29 @@ def test_a_batch_that_is_read_again_is_the_same(place: Lake) -> None:
     assert rows("", second) == [(second, "a", "added"), (second, "b", "added")]
     assert opened(Connection(place.url)) is opened(Connection(place.url))
     assert CommitId(second) in {entry.id for entry in place.repo.log("main")}
+
+
+@pytest.mark.parametrize("since", ["main~1", "main"])
+def test_the_first_batch_is_the_same_although_its_ref_has_moved(place: Lake, since: str) -> None:
+    commit(place, "a")
+    commit(place, "b")
+
+    def rows(start: dict[str, str], end: dict[str, str]) -> list[tuple[str, str]]:
+        at = reader(place, since=since)
+        found = [batch for part in at.partitions(start, end) for batch in at.read(part)]
+        return sorted((row["path"], row["kind"]) for batch in found for row in batch.to_pylist())
+
+    start = reader(place, since=since).initialOffset()
+    end = reader(place, since=since).latestOffset(start, ReadAllAvailable())
+    wanted = [("b", "added")] if since == "main~1" else []
+    assert rows(start, end) == wanted
+    commit(place, "c")
+    again = reader(place, since=since).initialOffset()
+    assert again != start
+    assert rows(again, end) == wanted
+    following = reader(place, since=since).latestOffset(end, ReadAllAvailable())
+    assert rows(end, following) == [("c", "added")]
+    assert reader(place, since=since).latestOffset(following, ReadAllAvailable()) == following
 
 
 @pytest.mark.parametrize(
@@ -153,6 +178,13 @@ def test_a_batch_is_committed_once(spark: SparkSession, place: Lake, tmp_path: P
     (tmp_path / "c" / "commits" / ".2.crc").unlink(missing_ok=True)
     run()
     assert [entry.id for entry in place.repo.log("copy") if entry.committer == "stream"] == [entry.id for entry in log]
+    with connect(place.url) as graveler:
+        assert graveler.clean(keys_for=timedelta(0)).keys > 0
+    place.repo.branch("copy").put("other", b"x")
+    place.repo.branch("copy").commit("Another head, and no idempotency key any more")
+    (tmp_path / "c" / "commits" / "2").unlink()
+    (tmp_path / "c" / "commits" / ".2.crc").unlink(missing_ok=True)
+    run()
     commit(place, "d")
     run()
     found = graveler_read(spark, place.repo, "copy", "seen")
