@@ -74,7 +74,7 @@ class WriteFile(io.BufferedIOBase):
         self._forgotten = False
         self._spool = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - closed by `close`
         self._size = self._spool.write(before)
-        self._sink: Any = self._spool if codec is None else compr[codec](self._spool, mode="w")
+        self._sink: Any = self._spool if codec is None else compr[codec](_NotClosed(self._spool), mode="w")
 
     @property
     def name(self) -> str:
@@ -172,6 +172,19 @@ class WriteFile(io.BufferedIOBase):
     def _warn(self) -> None:
         text = f"graveler://{self.path}: was not closed, so that nothing was written; use a with statement"
         warnings.warn(text, RuntimeWarning, stacklevel=3)
+
+
+class _NotClosed:
+    """A file as compressors get it. Some of them close the file to which they write, which is read afterwards."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+    def close(self) -> None:
+        """Do nothing."""
 
 
 class TextFile(io.TextIOWrapper):

@@ -93,7 +93,7 @@ def test_files_are_staged_while_an_earlier_error_is_handled(fs: GravelerFileSyst
     assert [change.path for change in repo.branch("main").uncommitted()] == ["before", "opened", "table", "text"]
 
 
-@pytest.mark.parametrize("codec", ["gzip", "bz2", "xz", "zip", "infer"])
+@pytest.mark.parametrize("codec", ["gzip", "bz2", "xz", "zip", "zstd", "infer"])
 def test_compressed_files_are_staged(fs: GravelerFileSystem, repo: Repository, codec: str) -> None:
     path = f"{repo.id}/main/text.gz"
     with fs.open(path, "w", compression=codec, encoding="utf-8") as file:
