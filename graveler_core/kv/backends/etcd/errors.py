@@ -29,6 +29,8 @@ _Rule = tuple[type[GravelerError], Kind, str]
 
 _BUSY: Final[_Rule] = (SlowDown, Kind.StoreBusy, "the cluster is busy or has no leader")
 _FULL: Final[_Rule] = (Unavailable, Kind.StoreFull, "the quota of the database is used up")
+_PERHAPS_FULL: Final[_Rule] = (OutcomeUnknown, Kind.OutcomeUnknown, "the quota is used up, perhaps by this write")
+"""A member applies a write before it compares the size of its database with the quota."""
 _TOO_LARGE: Final[_Rule] = (LimitExceeded, Kind.ValueTooLarge, "the cluster does not accept a request of this size")
 _FOREIGN: Final[_Rule] = (Unavailable, Kind.NotAGravelerStore, "the server has no JSON gateway of etcd 3.4 or newer")
 _DENIED: Final[_Rule] = (PermissionDenied, Kind.PermissionDenied, "the cluster denies access")
@@ -80,6 +82,8 @@ def refused(code: int | None, status: int, text: str, where: str, *, writing: bo
         rule = _CODES.get(code)
     elif rule is None and status < 500:
         rule = _FOREIGN
+    elif rule is _FULL and writing:
+        rule = _PERHAPS_FULL
     error_class, kind, what = rule or (_UNKNOWN if writing else _BUSY)
     return error_class(f"{what}: {where}: {text.strip()[:200]}", kind=kind, store=where, code=code)
 

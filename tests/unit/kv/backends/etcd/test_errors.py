@@ -29,7 +29,7 @@ ANSWERS = {
     (INVALID, "revision of auth store is old"): NO_ACCESS,
     (NOT_FOUND, "requested lease not found"): REFUSED,
     (DENIED, "permission denied"): NO_ACCESS,
-    (EXHAUSTED, "mvcc: database space exceeded"): (Kind.StoreFull, Kind.StoreFull),
+    (EXHAUSTED, "mvcc: database space exceeded"): (Kind.StoreFull, Kind.OutcomeUnknown),
     (EXHAUSTED, "too many requests"): (Kind.StoreBusy, Kind.StoreBusy),
     (EXHAUSTED, "grpc: received message larger than max"): (Kind.ValueTooLarge, Kind.ValueTooLarge),
     (PRECONDITION, "user name not found"): NO_ACCESS,
