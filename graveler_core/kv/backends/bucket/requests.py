@@ -244,15 +244,23 @@ class BucketRequests(ForkSafe):
         return backing_off(send)
 
     def _delete(self, names: list[str]) -> None:
-        def send() -> None:
+        """Delete objects at once.
+
+        Some services say that an object is absent. obstore then does not delete all others, so each is deleted alone.
+        """
+
+        def send() -> bool:
             self._check()
             try:
                 obstore.delete(self._writing, names)
             except FAILURES as error:
                 if not (isinstance(error, ABSENT) and has_changed(error)):
                     raise mapped(error, Verb.DELETE, self.shown) from None
+                return False
+            return True
 
-        backing_off(send)
+        if not backing_off(send) and len(names) > 1:
+            self.each(self._delete, [[name] for name in names])
 
     def _tag(self, meta: ObjectMeta | PutResult) -> str:
         tag = meta["version"] if self._by_generation else meta["e_tag"]

@@ -405,6 +405,24 @@ def test_deletions_take_few_requests(sent: Counter[str], memory: MemoryStore) ->
     assert not any(name.startswith(("0", "1")) for name in names(memory))
 
 
+def test_an_absent_object_among_others(memory: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Google Cloud Storage and Azure say that an object is absent, and obstore ends there."""
+    plain = obstore.delete
+
+    def delete(store: MemoryStore, paths: Sequence[str]) -> None:
+        for path in paths:
+            if path not in names(memory):
+                raise FileNotFoundError(path)
+            plain(store, [path])
+
+    requests = memory_requests(memory)
+    for name in ("a", "b", "c"):
+        requests.put(name, b"x")
+    monkeypatch.setattr(obstore, "delete", delete)
+    requests.delete(["a", "absent", "b", "also absent", "c"])
+    assert names(memory) == []
+
+
 def test_a_scan_reads_as_it_is_consumed(store: BucketStore, sent: Counter[str]) -> None:
     fill(store, 400)
     sent.clear()

@@ -107,7 +107,7 @@ def answer(status: int) -> Callable[..., None]:
         (412, Unavailable, "does not delete an object that has the ETag"),
         (403, PermissionDenied, "denies"),
         (501, Unavailable, "is 501"),
-        (503, SlowDown, "busy"),
+        *((status, SlowDown, "busy") for status in (429, 500, 502, 503, 504)),
     ],
 )
 def test_answers(
