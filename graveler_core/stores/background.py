@@ -93,6 +93,7 @@ class HookCalls(ForkSafe):
                 return
             self._waiting.append(traced("background", _nowhere, changes=False)(work))
             if self._thread is None:
+                atexit.unregister(self.close)  # the thread may have started before
                 atexit.register(self.close)
                 self._thread = threading.Thread(target=self._run, name="graveler-hooks", daemon=True)
                 self._thread.start()

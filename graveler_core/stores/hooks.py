@@ -75,11 +75,13 @@ class HookAnswer:
     """Beginning of the answer, or the reason why there is none."""
     accepted: bool = False
     """True if the hook agrees."""
+    final: bool = False
+    """True if this process cannot send the request, so that each attempt ends in this way."""
 
     @property
     def may_repeat(self) -> bool:
         """True if another attempt may succeed: no answer, too many requests, or an error of the receiver."""
-        return not self.accepted and (
+        return not (self.accepted or self.final) and (
             self.status is None or self.status == HTTPStatus.TOO_MANY_REQUESTS or self.status in _RECEIVER_FAILED
         )
 
@@ -96,7 +98,7 @@ def _nothing_installed() -> tuple[Hook, ...]:
 
 
 def _not_sent(hook: Webhook, run_id: str, event: str, body: bytes) -> HookAnswer:
-    return HookAnswer(None, "these stores were opened without a way to call webhooks")
+    return HookAnswer(None, "these stores were opened without a way to call webhooks", final=True)
 
 
 @dataclass(frozen=True, slots=True)

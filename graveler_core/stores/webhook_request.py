@@ -49,7 +49,7 @@ def post(hook: Webhook, run_id: str, event: str, body: bytes, secret: Secrets) -
     try:
         headers = _headers(hook, run_id, event, body, secret)
     except InvalidInput as e:
-        return HookAnswer(None, e.message)
+        return HookAnswer(None, e.message, final=True)
     answer = _Exchange(hook, headers, body).result()
     if answer is None:
         return HookAnswer(None, f"no answer within {hook.timeout_seconds:g} seconds")
@@ -129,7 +129,7 @@ class _Exchange(Thread):
         except OSError as e:
             self._answer = HookAnswer(None, f"{type(e).__name__}: {e}")
         except (http.client.InvalidURL, ValueError):  # their texts quote the address
-            self._answer = HookAnswer(None, "the address of the hook is not a valid URL")
+            self._answer = HookAnswer(None, "the address of the hook is not a valid URL", final=True)
         except http.client.HTTPException as e:
             self._answer = HookAnswer(None, f"{type(e).__name__}: {e}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -51,6 +52,20 @@ def test_calls_can_be_made_after_a_close() -> None:
         calls.start(noting(done, number))
         calls.close()
     assert done == [1, 2]
+
+
+def test_the_exit_of_the_process_closes_calls_once() -> None:
+    calls = HookCalls()
+    before = atexit._ncallbacks()
+    for _ in range(5):
+        done = threading.Event()
+        calls.start(done.set)
+        done.wait()
+        while calls._thread is not None:
+            threading.Event().wait(0.001)
+    assert atexit._ncallbacks() == before + 1
+    calls.close()
+    assert atexit._ncallbacks() == before
 
 
 def test_a_call_that_never_returns_ends_close_and_leaves_out_what_waits(hung: Hung) -> None:

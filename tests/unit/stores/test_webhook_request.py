@@ -110,7 +110,9 @@ def test_without_a_secret_there_is_no_signature() -> None:
 def test_a_variable_that_is_not_set_is_no_answer_and_nothing_is_sent() -> None:
     with receiver(answering(200)) as received:
         answer = sent(received.port, secret_variable="GRAVELER_HOOK_OTHER")
-    assert answer == HookAnswer(None, "the environment variable GRAVELER_HOOK_OTHER is not set in this process")
+    message = "the environment variable GRAVELER_HOOK_OTHER is not set in this process"
+    assert answer == HookAnswer(None, message, final=True)
+    assert not answer.may_repeat
     assert not received.paths
 
 

@@ -108,6 +108,7 @@ def test_a_hook_before_a_commit_sees_its_content_and_can_refuse_it(receiver: Rec
     ("answers", "calls", "passes"),
     [
         ([HookAnswer(None, "refused")] * 3, 3, False),
+        ([HookAnswer(None, "not set", final=True), YES], 1, False),
         ([HookAnswer(503, ""), HookAnswer(429, ""), YES], 3, True),
         ([HookAnswer(599, ""), HookAnswer(500, ""), YES], 3, True),
         ([HookAnswer(600, "odd"), YES], 1, False),
