@@ -29,7 +29,8 @@ SMALL_BYTES: Final = 64 << 10
 """Maximum size of a body that is received before the worker thread begins, because waking the thread costs more."""
 _PATIENCE_SECONDS: Final = 0.02
 IDLE_SECONDS: Final = 60.0
-"""Seconds without a byte after which the server gives up a body that it waits for."""
+PROGRESS_BYTES: Final = 64 << 10
+"""Bytes of a body that must arrive within `IDLE_SECONDS`, unless the rest does. Otherwise the server gives it up."""
 SILENCE_SECONDS: Final = 1.0
 """Seconds without a byte after which the server no longer waits for the rest of a body that nobody needs."""
 DISCARD_SECONDS: Final = 10.0
@@ -90,7 +91,7 @@ class BodyStream:
         """Yield the body as it is, whatever its content type says.
 
         Raises:
-            Unavailable: The client has gone before the end of the body, or has sent nothing for `IDLE_SECONDS`.
+            Unavailable: The client has gone before the end of the body, or has sent too little within `IDLE_SECONDS`.
         """
         received = 0
         try:
@@ -139,17 +140,22 @@ class _Buffer:
             raise self._error
 
     async def receive(self) -> None:
-        """Receive the body into the buffer, until its end or an error. The client may not be silent for long."""
+        """Receive the body into the buffer, until its end or an error. The client may not be slow for long."""
         self._begun, self._task = True, asyncio.current_task()
+        arrived = 0
         try:
             async with asyncio.timeout(IDLE_SECONDS) as limit:
                 async for piece in self._request.stream():
+                    arrived += len(piece)
                     if self._add(piece):
                         limit.reschedule(None)
                         await self._space.wait()
-                    limit.reschedule(self._loop.time() + IDLE_SECONDS)
+                        arrived = PROGRESS_BYTES
+                    if arrived >= PROGRESS_BYTES:
+                        arrived = 0
+                        limit.reschedule(self._loop.time() + IDLE_SECONDS)
         except TimeoutError:
-            self._error = Unavailable(f"the client sent nothing for {IDLE_SECONDS:g} seconds; nothing is staged")
+            self._error = Unavailable(f"the client sent too little within {IDLE_SECONDS:g} seconds; nothing is staged")
         except asyncio.CancelledError:
             self._error = ClientDisconnect()
             raise

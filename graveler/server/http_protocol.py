@@ -3,7 +3,8 @@ trailers of a request. Requests beyond the maximum number of connections are tol
 
 A connection that waits for the head of a request is closed after `HEAD_SECONDS`, so that clients that send nothing, or
 half of a head, do not hold all connections that the server may have. After an answer, uvicorn closes a connection on
-which nothing arrives for some seconds. Bodies have time limits where they are received.
+which nothing arrives for some seconds. Bodies have time limits where they are received. A connection on which the
+client does not read is ended, whether its answer is complete or not.
 
 This parser is several times faster than the one in Python that uvicorn uses otherwise, and collects headers of any
 size.
@@ -29,6 +30,9 @@ HEAD_SECONDS: Final = 60.0
 """Seconds within which the head of a request must be complete: after the connection was made, or, on a connection that
 was used, after its first byte.
 """
+READ_SECONDS: Final = 60.0
+READ_BYTES: Final = 64 << 10
+"""Bytes of an answer that a client must read within `READ_SECONDS`, unless it reads the rest of what was written."""
 _BETWEEN_BYTES: Final = 4
 """Bytes of a line of a head beside its name and value: colon, space and line end."""
 _TOO_LARGE: Final = f"the head and the trailers of a request must each have at most {MAX_HEAD_BYTES:,} bytes"
@@ -58,18 +62,34 @@ class HttpProtocol(HttpToolsProtocol):
         self._may_be_large = False
         self._waiting: TimerHandle | None = None
         """Closes the connection, if no head is complete before."""
+        self._reading: TimerHandle | None = None
+        """Ends the connection, if the client reads too little before."""
+        self._unread = 0
+        """Bytes in the buffer of the connection when this timer began."""
         self._application, self._max_connections = self.app, self.limit_concurrency
         self.limit_concurrency = None  # uvicorn's own answer does not say when to try again
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         """Begin to wait for the head of the first request."""
         super().connection_made(transport)
+        transport.set_write_buffer_limits(0)  # the loop pauses writing for every byte that the client does not read
         self._limit_waiting()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Note that the connection has ended."""
         super().connection_lost(exc)
         self._end_waiting()
+        self._end_reading()
+
+    def pause_writing(self) -> None:
+        """Begin to wait until the client reads."""
+        super().pause_writing()
+        self._limit_reading()
+
+    def resume_writing(self) -> None:
+        """Note that the client has read everything."""
+        super().resume_writing()
+        self._end_reading()
 
     def data_received(self, data: bytes) -> None:
         """Read data that the client has sent. End the connection if a head or the trailers are too large."""
@@ -134,3 +154,20 @@ class HttpProtocol(HttpToolsProtocol):
         if self._waiting is not None:
             self._waiting.cancel()
             self._waiting = None
+
+    def _limit_reading(self) -> None:
+        """End the connection in `READ_SECONDS`, unless the client has read enough by then."""
+        self._end_reading()
+        self._unread = self.transport.get_write_buffer_size()
+        self._reading = self.loop.call_later(READ_SECONDS, self._require_reading)
+
+    def _require_reading(self) -> None:
+        if self.transport.get_write_buffer_size() > self._unread - READ_BYTES:
+            self.transport.abort()  # `close` would wait for the client
+        else:
+            self._limit_reading()
+
+    def _end_reading(self) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
+            self._reading = None

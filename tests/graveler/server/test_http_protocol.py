@@ -12,7 +12,7 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from graveler.server.http_protocol import HEAD_SECONDS, MAX_HEAD_BYTES, HttpProtocol
+from graveler.server.http_protocol import HEAD_SECONDS, MAX_HEAD_BYTES, READ_BYTES, HttpProtocol
 from tests.graveler.server.running import running_server
 from tests.graveler.server.silent_clients import head, silent_clients
 
@@ -109,6 +109,32 @@ def test_a_connection_that_has_ended_has_no_timer() -> None:
     connection = Connection()
     connection.protocol.connection_lost(None)
     assert connection.loop.running == []
+
+
+def test_a_client_that_reads_too_little_is_given_up() -> None:
+    connection, unread = Connection(), 10 * READ_BYTES
+    connection.protocol.data_received(head("GET", "/", {}))
+    connection.transport.get_write_buffer_size.return_value = unread
+    connection.protocol.pause_writing()
+    for read in (READ_BYTES, 2 * READ_BYTES, READ_BYTES - 1):
+        connection.transport.abort.assert_not_called()
+        unread -= read
+        connection.transport.get_write_buffer_size.return_value = unread
+        connection.loop.running[-1].run()
+    connection.transport.abort.assert_called_once_with()
+    connection.protocol.connection_lost(None)
+    assert connection.protocol._reading is None
+
+
+def test_a_client_that_reads_everything_is_not_given_up() -> None:
+    connection = Connection()
+    connection.protocol.data_received(head("GET", "/", {}))
+    connection.transport.get_write_buffer_size.return_value = 1
+    for _ in range(2):
+        connection.protocol.pause_writing()
+        assert len(connection.loop.running) == 1
+        connection.protocol.resume_writing()
+        assert connection.loop.running == []
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from starlette.requests import Request
 
+from graveler.server import request_body
 from graveler.server.request_body import body_of
 from graveler.server.web.forms import MAX_FORM_BYTES, form_of
 from graveler_core.errors import Kind, LimitExceeded, Unavailable
@@ -62,6 +63,30 @@ def test_a_body_that_stops_is_given_up(blocks: list[bytes]) -> None:
             await asyncio.Event().wait()
         return {"type": "http.request", "body": left.pop(0), "more_body": True}
 
-    with pytest.raises(Unavailable, match="the client sent nothing for 0"):
+    with pytest.raises(Unavailable, match="the client sent too little within 0"):
         asyncio.run(body_of(Request({"type": "http", "method": "POST", "headers": []}, receive), "body", MAXIMUM, 0.01))
     assert left == []
+
+
+def test_a_body_that_trickles_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each piece comes in time, but 4 bytes do not arrive within a tenth of a second."""
+    monkeypatch.setattr(request_body, "PROGRESS_BYTES", 4)
+
+    async def receive() -> dict[str, Any]:
+        await asyncio.sleep(0.04)
+        return {"type": "http.request", "body": b"x", "more_body": True}
+
+    with pytest.raises(Unavailable, match=r"the client sent too little within 0\.1 seconds"):
+        asyncio.run(body_of(Request({"type": "http", "method": "POST", "headers": []}, receive), "body", 1000, 0.1))
+
+
+def test_a_slow_body_that_goes_on_is_received(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_body, "PROGRESS_BYTES", 1)
+    left = [b"x"] * 6
+
+    async def receive() -> dict[str, Any]:
+        await asyncio.sleep(0.25)
+        return {"type": "http.request", "body": left.pop(), "more_body": bool(left)}
+
+    sent = Request({"type": "http", "method": "POST", "headers": []}, receive)
+    assert asyncio.run(body_of(sent, "body", MAXIMUM, 1)) == b"xxxxxx"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from graveler.server import http_protocol
+from graveler.server.http_protocol import HttpProtocol
 from graveler.server.limits import RequestLimits
 from graveler.server.serving import ServerOptions
 from graveler.server.worker_threads import MAX_THREADS
@@ -54,6 +57,26 @@ def test_a_refused_request_whose_body_comes_leaves_the_connection_usable(server:
         assert b"connection: close" not in found.lower()
         client.sendall(head("GET", "/_health", {}))
         assert b"alive!" in answer(client, b"alive!")
+
+
+def test_a_client_that_does_not_read_keeps_no_connection(server: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = threading.Event()
+    lost = HttpProtocol.connection_lost
+
+    def noted(self: HttpProtocol, exc: Exception | None) -> None:
+        lost(self, exc)
+        if self.flow.write_paused:
+            ended.set()
+
+    monkeypatch.setattr(HttpProtocol, "connection_lost", noted)
+    monkeypatch.setattr(http_protocol, "READ_SECONDS", 0.2)
+    name, credentials = server.repository(), Http(server, SECONDS).credentials
+    size = 32 << 20
+    server.server.graveler.repository(name).branch("main").put("large", bytes(size))
+    path = f"/api/v1/repositories/{name}/refs/main/objects?path=large"
+    with silent_clients(server.server.url, 1, head("GET", path, {"Authorization": credentials})) as (client,):
+        assert ended.wait(SECONDS)
+        assert len(answer(client, b"no such bytes")) < size
 
 
 def test_stalled_bodies_leave_other_requests_alone_and_those_beyond_the_limit_are_refused(server: Place) -> None:
