@@ -127,7 +127,7 @@ def _headers(entry: Entry) -> dict[str, str]:
 def content_range(header: str | None, size: int) -> tuple[int, int] | None:
     """Return the first and the last position of the requested range, or `None` for the whole content.
 
-    A header in another form is ignored, as HTTP requires.
+    A header in another form, or with an end before the beginning, is ignored, as HTTP requires.
 
     Raises:
         UnsatisfiableRange: The range begins after the end, or there are several.
@@ -140,6 +140,8 @@ def content_range(header: str | None, size: int) -> tuple[int, int] | None:
     if found is None or found.groups() == ("", ""):
         return None
     begin, end = found.groups()
+    if begin and end and _position(end) < _position(begin):
+        return None
     if not begin:
         first, last = max(0, size - _position(end)), size - 1
     else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Final
@@ -99,14 +100,22 @@ class ServerMetrics:
 class ObservedApplication:
     """An application whose requests are counted and logged. It answers requests for metrics itself."""
 
-    def __init__(self, app: ASGIApp, metrics: ServerMetrics) -> None:
+    def __init__(self, app: ASGIApp, metrics: ServerMetrics, is_s3: Callable[[Scope], bool]) -> None:
+        """Create the application.
+
+        Args:
+            app: Application that answers all other requests.
+            metrics: The metrics.
+            is_s3: Tells requests to the S3 gateway, which may name a bucket in the same way as the metrics.
+        """
         self._app = app
         self._metrics = metrics
+        self._is_s3 = is_s3
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
-        elif scope["path"] == METRICS_PATH and scope["method"] == "GET":
+        elif scope["path"] == METRICS_PATH and scope["method"] == "GET" and not self._is_s3(scope):
             await _send_metrics(self._metrics.shown(), facts_of(scope).id, send)
         else:
             await self._observed(scope, receive, send)

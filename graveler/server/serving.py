@@ -194,7 +194,7 @@ def application_of(
     parts = ServerParts(users, settings, tasks, limits, shared)
     gateway = S3Gateway(create_application(parts), S3Users(signing, users.everyone), parts, options.s3_domains)
     served = gateway if users.everyone is None else CrossSiteProtection(gateway, options.s3_domains)
-    return ObservedApplication(served, ServerMetrics(shared.board))
+    return ObservedApplication(served, ServerMetrics(shared.board), gateway.is_s3)
 
 
 class _StoppableServer(uvicorn.Server):

@@ -124,9 +124,10 @@ def _secret(kv: Store, sealing: SecretsKeys, credential: Credential) -> SecretSt
         )
     if held.value.user_uid != credential.user_uid or sealing.key(held.value.key_id) is None:
         raise PermissionDenied(
-            f"the secret of this access key is encrypted with key {held.value.key_id!r}, which the server does not "
-            "have: start it with this key too, or create another access key",
+            "the secret of this access key is encrypted with a secrets key that the server does not have: start it "
+            "with this key too, or create another access key",
             kind=Kind.SecretNotKept,
+            key_id=held.value.key_id,
         )
     return _opened(sealing, held.value, credential.access_key_id)
 

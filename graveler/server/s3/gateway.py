@@ -70,7 +70,7 @@ class S3Gateway:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        if scope["type"] != "http" or not self._is_s3(scope):
+        if scope["type"] != "http" or not self.is_s3(scope):
             await self._app(scope, receive, send)
             return
         request = Request(scope, receive)
@@ -91,7 +91,8 @@ class S3Gateway:
         except ClientDisconnect:
             return
 
-    def _is_s3(self, scope: Scope) -> bool:
+    def is_s3(self, scope: Scope) -> bool:
+        """Return true if an HTTP request carries a signature of S3, or its host is an S3 domain or below one."""
         headers = dict(scope["headers"])
         query = scope.get("query_string", b"").decode("latin-1")
         names = [pair.partition("=")[0] for pair in query.split("&")]

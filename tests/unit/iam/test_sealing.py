@@ -53,6 +53,10 @@ def test_access_keys_without_a_kept_secret_say_what_helps(world: World, iam: Acc
     with pytest.raises(PermissionDenied, match="start it with this key") as caught:
         signing_user(world.kv, world.clock, SecretsKeys(SecretsKeys.new()), kept.access_key_id)
     assert caught.value.kind is Kind.SecretNotKept
+    key_id = caught.value.details["key_id"]
+    assert isinstance(key_id, str)
+    assert sealing.key(key_id) is not None
+    assert key_id not in caught.value.message  # clients see it before their signature is verified
 
 
 @pytest.mark.parametrize("name", ["0" * 32, "nothing", ""])

@@ -62,6 +62,13 @@ def refused(call: Callable[[], object]) -> tuple[str, int]:
     return response["Error"]["Code"], response["ResponseMetadata"]["HTTPStatusCode"]
 
 
+def test_a_bucket_may_have_the_name_of_the_metrics(place: Place, client: Any) -> None:
+    repo = place.server.graveler.create_repository("metrics", f"{place.server.root}/metrics")
+    repo.branch("main").put("a", b"x")
+    shown = client.list_objects_v2(Bucket="metrics", Prefix="main/")["Contents"]
+    assert [item["Key"] for item in shown] == ["main/a"]
+
+
 def put(client: Any, bucket: str, *keys: str) -> None:
     for key in keys:
         client.put_object(Bucket=bucket, Key=key, Body=key.encode())
