@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from graveler_core.blobs.deletion import RefusedDeletions
 from graveler_core.blobs.port import Data
 from graveler_core.gc import contents, sweep
 from graveler_core.model.entities import Upload, UploadState
@@ -93,5 +94,5 @@ def uploads_are_purged_although_announced() -> Iterator[None]:
 @mutant(seed=26, breaks=GARBAGE, theme="uploads")
 def uploads_are_forgotten_with_their_objects() -> Iterator[None]:
     """Abandoned uploads and their objects are never deleted."""
-    with instead((Uploads, "delete", lambda self, id, deleted=None: None)):
+    with instead((Uploads, "delete", lambda self, id, deleted=None: RefusedDeletions())):
         yield
