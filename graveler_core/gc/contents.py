@@ -92,16 +92,15 @@ class Contents:
         self.looked_at.add(id)
         found = list[Finding]()
         for _ in range(_CHANGES):
+            self.walk.begin()
             found = list(self._whole(id, data))
             now = self._read(id) if found else data
+            self.walk.end(outdated=now != data)
             if now == data:
                 break
             if now is None:
                 found = [Finding(Trouble.MISSING, Thing.LAYOUT, id, "is missing", f"commit {id}")]
                 break
-            for outdated in found:
-                if outdated.thing is not Thing.LAYOUT:
-                    self.walk.forget(outdated)
             data = now
         self.blind |= any(finding.thing is Thing.LAYOUT for finding in found)
         yield from found

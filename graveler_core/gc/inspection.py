@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import repeat
 
 from graveler_core.blobs.cached import CachedBlobs
 from graveler_core.blobs.port import Blobs
@@ -33,6 +34,8 @@ from graveler_core.stores import Stores
 
 _HELD_BYTES = 64 << 20
 """Maximum size of the ranges that a deep check keeps to compute digests again, in bytes."""
+_CHANGES = 10
+"""Maximum number of times that a branch is examined if it is damaged and its record changes each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +111,24 @@ class Inspection:
             yield from self._on_branch(branch)
 
     def _on_branch(self, branch: BranchRecord) -> Iterator[Finding]:
-        found = list(self._of_record(branch))
-        if found:
-            # Layers and trees are removed after their branch has moved.
-            now = access.read(self.stores.kv, keys.branch(self.repository, branch.id))
-            if now is None or now.value != branch:
-                for finding in found:
-                    if finding.thing is not Thing.LAYER:
-                        self.walk.forget(finding)
+        """Examine the layers and the compacted tree of a branch. Yield problems.
+
+        Layers and trees are removed after their branch has moved. So problems count only if the record is still the
+        same. Otherwise, the current record is examined. If it changes again and again, the last problems count.
+        """
+        for last in (*repeat(False, _CHANGES - 1), True):
+            self.walk.begin()
+            found = list(self._of_record(branch))
+            now = access.read(self.stores.kv, keys.branch(self.repository, branch.id)) if found else None
+            counts = not found or (now is not None and (last or now.value == branch))
+            self.walk.end(outdated=not counts)
+            if counts:
+                yield from found
                 return
-        yield from found
+            self.layers.difference_update(layer.id for layer in layers_of(branch))
+            if now is None:
+                return
+            branch = now.value
 
     def _of_record(self, branch: BranchRecord) -> Iterator[Finding]:
         staged = StagedInspection(self.stores.kv, self.walk.indexes.trees.blobs, self.deep)

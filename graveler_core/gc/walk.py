@@ -53,6 +53,10 @@ class Walk:
     """Ids of the small runs found so far."""
     unread: set[str] = field(default_factory=set)
     """Ids of the nodes that could not be read, so that their children are unknown."""
+    _examined: list[tuple[bool, bytes]] | None = None
+    """Items that the current examination has found first: whether each is a small run, and its id."""
+    _again: set[tuple[bool, bytes]] = field(default_factory=set)
+    """Items that were found, and are to be examined at the next reference to them."""
 
     def index(self, index: Index, named_by: str) -> Iterator[Finding]:
         """Examine everything to which an index refers. Yield problems."""
@@ -78,17 +82,28 @@ class Walk:
                 new = [Named(row.id, here, row) for row in node.rows if self._first_time(self.blobs, row.id)]
                 yield from self._ranges(new)
 
-    def forget(self, finding: Finding) -> None:
-        """Forget an outdated finding, so that the item is read again at the next reference to it."""
-        for named in (self.blobs, self.objects):
-            named.discard(bytes.fromhex(finding.id))
-        self.unread.discard(finding.id)
+    def begin(self) -> None:
+        """Begin an examination whose findings may turn out to be outdated."""
+        self._examined = []
+
+    def end(self, *, outdated: bool) -> None:
+        """End an examination. If its findings are outdated, each of its items is examined again when it is found.
+
+        All of them count: below an item that is damaged, others were not found, and above it, all were found before.
+        """
+        if outdated and self._examined is not None:
+            self._again.update(self._examined)
+            self.unread.difference_update(id.hex() for _, id in self._examined)
+        self._examined = None
 
     def _first_time(self, named: set[bytes], id: str) -> bool:
-        before = len(named)
-        named.add(bytes.fromhex(id))
-        if len(named) == before:
+        item = named is self.objects, bytes.fromhex(id)
+        if item[1] in named and item not in self._again:
             return False
+        named.add(item[1])
+        self._again.discard(item)
+        if self._examined is not None:
+            self._examined.append(item)
         self.progress(1)
         return True
 

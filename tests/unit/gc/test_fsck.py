@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,13 +13,16 @@ import pytest
 from graveler_core.blobs.cached import CachedBlobs
 from graveler_core.blobs.disk_cache import DiskCache
 from graveler_core.codec.records import encode
-from graveler_core.gc.findings import Finding, Trouble
+from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.fsck import fsck
 from graveler_core.gc.stock import Stock
 from graveler_core.gc.walk import Walk
+from graveler_core.kv.store import Stored
 from graveler_core.model.entities import Layout, Superseded
-from graveler_core.model.ids import CommitId, MetarangeId
+from graveler_core.model.ids import BranchId, CommitId, MetarangeId, Nonce
+from graveler_core.records import access
 from graveler_core.records import layout as keys
+from graveler_core.stores import Stores
 from tests.unit.engine.interposed import Interposed
 from tests.unit.engine.world import entry
 from tests.unit.gc.places import Place
@@ -339,6 +343,56 @@ def test_progress_counts_what_is_looked_at(place: Place) -> None:
     counted: list[int] = []
     list(fsck(place.stores, place.repo, progress=counted.append))
     assert sum(counted) > len(place.files) + len(rows(place, b""))
+
+
+def renewed(place: Place, times: int = 100_000) -> Stores:
+    """Stores in which the record of the branch `work` is replaced before each call. It names the same as before."""
+    where = keys.branch(place.repo, BranchId("work"))
+
+    def renew() -> None:
+        held = access.read(place.world.kv, where)
+        assert held is not None
+        now = held.value.model_copy(update={"nonce": Nonce(place.world.ids.fresh())})
+        place.world.kv.set(where.partition, where.key, encode(now))
+
+    kv = Interposed(place.world.kv)
+    kv.before = dict.fromkeys(range(times), renew)
+    return replace(place.stores, kv=kv)
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_damage_of_a_branch_whose_record_changes(place: Place, deep: bool) -> None:
+    files = [place.file(name) for name in sorted(named(place)[0])]
+    things = set()
+    for file in files:
+        data = file.read_bytes()
+        file.unlink()
+        expected = [f for f in place.found(deep=deep) if f.damage]
+        if any(finding.named_by == "branch work" or finding.thing is Thing.RANGE for finding in expected):
+            found = [f for f in fsck(renewed(place), place.repo, deep=deep) if f.damage]
+            assert found == expected
+            things.update(finding.thing for finding in expected if finding.named_by == "branch work")
+        file.write_bytes(data)
+    assert {Thing.NODE, Thing.LAYER} <= things
+
+
+def test_damage_that_is_removed_from_a_branch_is_none(place: Place) -> None:
+    """The compacted tree leaves the branch and is swept, while the check examines it."""
+    record = place.handle.branch("work").record()
+    assert record.compacted_metarange is not None
+    place.file(record.compacted_metarange).unlink()
+    where = keys.branch(place.repo, BranchId("work"))
+    reads = count()
+
+    class Moved(Interposed):
+        def get(self, partition: bytes, key: bytes) -> Stored | None:
+            if key == where.key and next(reads) == 0:
+                place.world.kv.set(partition, key, encode(record.model_copy(update={"compacted_metarange": None})))
+            return super().get(partition, key)
+
+    stores = replace(place.stores, kv=Moved(place.world.kv))
+    assert [f for f in fsck(stores, place.repo) if f.damage] == []
+    assert next(reads) > 0
 
 
 @pytest.mark.ci

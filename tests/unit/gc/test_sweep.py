@@ -24,7 +24,7 @@ from graveler_core.testing.counting_blobs import CountingBlobs
 from tests.unit.engine.interposed import Interposed
 from tests.unit.engine.world import entry
 from tests.unit.gc.places import Place
-from tests.unit.gc.test_fsck import LEFT_BY_THE_MERGE, named, only_replaced, rows
+from tests.unit.gc.test_fsck import LEFT_BY_THE_MERGE, named, only_replaced, renewed, rows
 
 LATER = GRACE + timedelta(minutes=1)
 
@@ -140,6 +140,16 @@ def test_a_missing_node_stops_it(aged: Place) -> None:
     files = aged.files
     with pytest.raises(CorruptData, match=root):
         swept(aged)
+    assert aged.files == files
+
+
+def test_a_missing_node_of_a_branch_whose_record_changes_stops_it(aged: Place) -> None:
+    root = aged.handle.branch("work").record().compacted_metarange
+    assert root is not None
+    aged.file(root).unlink()
+    files = aged.files
+    with pytest.raises(CorruptData, match=root):
+        sweep(renewed(aged), aged.repo)
     assert aged.files == files
 
 
