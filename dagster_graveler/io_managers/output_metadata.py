@@ -33,7 +33,7 @@ def output_metadata(branch: GravelerBranch, table: TablePath, stored: StoredValu
         "dagster/table_name": ".".join([branch.repository, *table.path.split("/")]),
         "dagster/storage_kind": STORAGE_KIND,
         "dagster/uri": f"graveler://{branch.repository}/{branch.name}/{table.path}",
-        **written(branch.open_for_reading(), table.path, **{"replaced" if replaced else "added": places}),
+        **written(branch.open_after_write(), table.path, **{"replaced" if replaced else "added": places}),
         "files": len(stored.paths),
         "bytes": stored.size,
     }
@@ -71,6 +71,6 @@ def _other_rows(branch: GravelerBranch, table: TablePath, written_paths: Set[str
     """Return the number of rows of a table in one state, without those of some files, or `None` for too many files."""
     from dagster_graveler.io_managers.datasets import row_count
 
-    at = branch.open_for_reading()
+    at = branch.open_after_write()
     others = [file for files in table_files(at, table).values() for file in files if file.path not in written_paths]
     return None if len(others) > FOOTERS else row_count(at, others, table.asset)

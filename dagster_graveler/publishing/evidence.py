@@ -137,6 +137,13 @@ class Evidence:
     """Newest result of each check for each of its scopes."""
     published: str = ""
     """Commit that the publish asset last reported for this branch."""
+    published_id: int = 0
+    """Storage id of the newest materialization of the publish asset for this branch."""
+
+    @property
+    def is_written_since_publication(self) -> bool:
+        """True if a table was written on the branch after the publication that was last reported."""
+        return any(write.storage_id > self.published_id for write in self.writes.values())
 
     def replaced_in(self, tables: Iterable[GroupTable]) -> list[str]:
         """Return the prefixes of some tables that any of their writes replaced."""
@@ -182,6 +189,7 @@ def _read_run(instance: dg.DagsterInstance, group: TableGroup, run: dg.DagsterRu
     starts: dict[str, Start] = {}
     evaluated: list[tuple[dg.EventLogEntry, Start]] = []
     last_writes: dict[dg.AssetKey, _LastWrites] = {}
+    published_at: list[float] = []
     for position, entry in enumerate(instance.all_logs(run.run_id, of_type=_EVENTS)):
         event, step = entry.dagster_event, entry.step_key or ""
         if event is None:
@@ -191,6 +199,7 @@ def _read_run(instance: dg.DagsterInstance, group: TableGroup, run: dg.DagsterRu
         elif event.event_type is dg.DagsterEventType.ASSET_CHECK_EVALUATION:
             evaluated.append((entry, starts.get(step, Start(position, entry.timestamp))))
         elif event.asset_key == group.publish_key:
+            published_at = [entry.timestamp]
             found.published = _text(event, group.commit_label) if _text(event, "graveler/state") == "published" else ""
         elif event.asset_key in tables:
             last_writes.setdefault(event.asset_key, {})[event.partition] = position, entry
@@ -199,6 +208,9 @@ def _read_run(instance: dg.DagsterInstance, group: TableGroup, run: dg.DagsterRu
             found.places.setdefault(event.asset_key, set()).update([*replaced, *added] or [tables[event.asset_key]])
     for key, writes in last_writes.items():
         _add_writes(instance, key, writes, run, found)
+    if published_at:
+        ids = _storage_ids(instance, group.publish_key, run.run_id, published_at)
+        found.published_id = max(found.published_id, *ids.values())
     keys = range_of_checks(instance, run) if evaluated else {}
     for entry, began in evaluated:
         _add_evaluation(entry, (began, starts.get(entry.step_key or "", began)), run, keys, found)

@@ -113,15 +113,18 @@ def _without_branch(
     before = Evidence()
     if choice is not None and choice.uid:
         before = gather(context.instance, target.group, BranchIdentity(branch.repository, choice.name, choice.uid))
-    if before.published:
+    if before.published and not before.is_written_since_publication:
         context.log.info("already published as commit %s", before.published)
         return Published(
             target, branch, before.published, {STATE: ALREADY, label: before.published, "merged": branch.name}
         )
     if choice is not None and (choice.uid or (choice.chosen is Chosen.TAG and not others_exist)):
+        why = "no publication of it is known: it was deleted, or nothing was written on it"
+        if before.published:
+            why = f"it was deleted while tables were written on it, after its publication as commit {before.published}"
         raise dg.Failure(
-            f"branch {branch.name!r} of repository {branch.repository!r} does not exist, and no publication of it is "
-            "known: it was deleted, or nothing was written on it. Materialize the tables again.",
+            f"branch {branch.name!r} of repository {branch.repository!r} does not exist, and {why}. Materialize the "
+            "tables again.",
             metadata={"error": "NotFound"},
             allow_retries=False,
         )

@@ -40,7 +40,7 @@ def written(at: Snapshot, table: str, replaced: Prefixes = (), added: Prefixes =
     """Return the metadata of a materialization, immediately after the table was written.
 
     Args:
-        at: The branch with its staged changes, as `GravelerBranch.open_for_reading` returns it.
+        at: The branch with its staged changes, as `GravelerBranch.open_after_write` returns it.
         table: Path of the table in the repository, without a slash at the end.
         replaced: Prefixes whose former content the write replaced: the table or its partitions, each with a slash at
             the end. Empty for a write that only added files. A write of many partitions gives the result of

@@ -160,6 +160,16 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
         """
         return self.open_repository().at(self.name if self.exists() else self.published_commit())
 
+    def open_after_write(self) -> "Snapshot":
+        """Return the branch of the run with its staged changes, immediately after a write. IO managers measure it.
+
+        Raises:
+            NotFound: The branch was deleted during the write. What was written is deleted with it.
+        """
+        if not self.exists():
+            self._refuse_lost_branch()
+        return self.open_repository().at(self.name)
+
     def published_commit(self) -> str:
         """Return the commit of `into` that a run without a branch reads: for all of its steps the same one.
 
@@ -285,7 +295,7 @@ class GravelerBranch(dg.ConfigurableResource):  # type: ignore[type-arg]
             self.refuse_into()
 
     def _refuse_lost_branch(self) -> None:
-        """Refuse to create a new branch if earlier steps of the publication wrote on a branch that is deleted."""
+        """Refuse to continue if this step, or earlier steps of the publication, wrote on a branch that is deleted."""
         from graveler_core.errors import Kind, NotFound
 
         choice = self.choice()

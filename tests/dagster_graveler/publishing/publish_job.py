@@ -23,7 +23,7 @@ class FilesIOManager(dg.ConfigurableIOManager):
         branch.remove_prefix(f"{table}/")
         for name, data in obj.items():
             branch.put(f"{table}/{name}", data)
-        context.add_output_metadata(written(self.branch.open_for_reading(), table, [f"{table}/"]))
+        context.add_output_metadata(written(self.branch.open_after_write(), table, [f"{table}/"]))
 
     def load_input(self, context: dg.InputContext) -> None:
         """Nothing reads the table."""

@@ -39,7 +39,7 @@ class LinesIOManager(dg.ConfigurableIOManager):
         for prefix in prefixes:
             branch.remove_prefix(prefix)
             branch.put(f"{prefix}{context.run_id[:8]}.txt", "\n".join(obj).encode())
-        context.add_output_metadata(written(self.branch.open_for_reading(), table, prefixes))
+        context.add_output_metadata(written(self.branch.open_after_write(), table, prefixes))
 
     def load_input(self, context: dg.InputContext) -> list[str]:
         """Return the lines of the partitions."""

@@ -7,11 +7,15 @@ import subprocess
 import sys
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
 
 from graveler_core import connect
+from graveler_core.facade.branch import Branch
+from graveler_core.facade.repository import Repository
+from tests.dagster_graveler.publishing import small_lake
 from tests.dagster_graveler.publishing.conftest import JANUARY, Lake
 from tests.dagster_graveler.publishing.small_lake import PUBLISH, TABLES, failures
 
@@ -36,6 +40,37 @@ def test_other_partitions_do_not_disturb_each_other(lake: Lake) -> None:
     for month in ("2013-01", "2013-02"):
         assert lake.run(PUBLISH, partition=month, tags={"graveler/branch": month}).success
     assert lake.published("raw", "2013-01") == lake.published("raw", "2013-02") == ["raw row"]
+
+
+@pytest.mark.parametrize(
+    ("owner", "method", "said"),
+    [
+        (Branch, "put", "does not exist any more"),
+        (small_lake, "written", "it was deleted while tables were written on"),
+    ],
+    ids=["before-the-digest", "after-the-digest"],
+)
+def test_a_write_that_is_deleted_with_a_published_branch_is_not_reported_as_published(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, owner: Any, method: str, said: str
+) -> None:
+    work = {"graveler/branch": "work"}
+    assert lake.run(*TABLES, tags=work).success
+    with monkeypatch.context() as delayed:  # the publication comes to the deletion of its branch
+        delayed.setattr(Repository, "delete_branch", lambda *_, **expected: None)
+        assert lake.run(PUBLISH, tags=work).success
+    head, call = lake.repository.commit("work").id, getattr(owner, method)
+
+    def and_delete(*args: Any, **options: Any) -> Any:
+        made = call(*args, **options)
+        lake.repository.delete_branch("work", expected=head)
+        return made
+
+    monkeypatch.setattr(owner, method, and_delete)
+    result = lake.run("raw", PUBLISH, tags=work, raw=["new"])
+    assert not result.success
+    assert said in "\n".join(failures(result))
+    assert lake.published("raw") == ["raw row"]
+    assert lake.branches() == []
 
 
 PROGRAM = """\
