@@ -44,9 +44,14 @@ class KeptBranch:
         return hashlib.sha256("\n".join((self.place.uid, *self.reasons)).encode()).hexdigest()[:16]
 
     @property
-    def state(self) -> str:
-        """Key of the evidence: changes with each write and each result of a check."""
+    def newest_evidence(self) -> float:
+        """Time of the newest write or result of a check, in seconds since 1970; 0 without any."""
         found = [self.evidence, *(each.evidence for each in self.others)]
         times = [write.timestamp for one in found for write in one.writes.values()]
         times += [evaluation.timestamp for one in found for evaluation in one.evaluations.values()]
-        return f"{self.place.uid}/{max(times, default=0.0):.6f}"
+        return max(times, default=0.0)
+
+    @property
+    def state(self) -> str:
+        """Key of the evidence: changes with each write and each result of a check."""
+        return f"{self.place.uid}/{self.newest_evidence:.6f}"

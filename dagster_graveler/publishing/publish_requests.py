@@ -2,7 +2,7 @@
 
 A requested run can break: its worker is killed, it is canceled, or the store is away for longer than the retries of the
 op. The sensor then requests the publication again, after pauses that become longer. A `Failure` of the publish asset is
-a decision, which a further run would only repeat.
+a decision, which a further run would only repeat, as long as there is no newer write or result of a check.
 """
 
 import time
@@ -49,21 +49,31 @@ def refusal(instance: dg.DagsterInstance, publisher: Publisher, kept: KeptBranch
         publisher: The publication.
         kept: The branch.
     """
-    newest = kept.newest_run
     requested = _requested(kept)
     if requested and requested[-1].status is dg.DagsterRunStatus.SUCCESS:
         yield f"its publication in run {requested[-1].run_id} succeeded, but the branch was not deleted"
         return
-    for entry in instance.all_logs(newest.run_id, of_type=dg.DagsterEventType.STEP_FAILURE):
-        is_own = (entry.step_key or "").split(".")[0] == publisher.slug
-        if is_own and entry.dagster_event and entry.dagster_event.step_failure_data.user_failure_data is not None:
-            yield f"the run that should have published it did not succeed: see run {newest.run_id}"
-            return
+    if (failed := _failed_run(instance, publisher, kept)) is not None:
+        yield f"the run that should have published it did not succeed: see run {failed.run_id}"
+        return
     if (attempts := _attempts(kept)) >= _MOST:
         yield (
             f"its tables are complete and checked, but {counted(attempts, 'run')} that should have published it broke: "
-            f"see run {newest.run_id}, and materialize the publish asset when the cause is removed"
+            f"see run {kept.newest_run.run_id}, and materialize the publish asset when the cause is removed"
         )
+
+
+def _failed_run(instance: dg.DagsterInstance, publisher: Publisher, kept: KeptBranch) -> dg.DagsterRun | None:
+    """Return the newest run whose publish asset failed with a `Failure` after the newest evidence, if there is one.
+
+    A `Failure` before it, such as that of a run that began while the branch was repaired, is no decision about it.
+    """
+    for run in reversed(kept.evidence.runs):
+        for entry in instance.all_logs(run.run_id, of_type=dg.DagsterEventType.STEP_FAILURE):
+            is_own = (entry.step_key or "").split(".")[0] == publisher.slug and entry.timestamp > kept.newest_evidence
+            if is_own and entry.dagster_event and entry.dagster_event.step_failure_data.user_failure_data is not None:
+                return run
+    return None
 
 
 def waits_after_attempt(instance: dg.DagsterInstance, kept: KeptBranch) -> bool:

@@ -9,6 +9,7 @@ import pytest
 from dagster._core.definitions.sensor_definition import SensorExecutionData
 
 from dagster_graveler.publishing import kept_branches, ops
+from tests.dagster_graveler.publishing import small_lake
 from tests.dagster_graveler.publishing.conftest import Lake
 from tests.dagster_graveler.publishing.small_lake import PUBLISH, TABLES
 from tests.dagster_graveler.publishing.test_partial_runs import only_checks
@@ -87,6 +88,24 @@ def test_a_branch_that_lost_is_reported_and_not_requested_again(lake: Lake) -> N
     assert not result.run_requests
     (event,) = result.asset_events or ()
     assert f"the run that should have published it did not succeed: see run {lost.run_id}" in str(event.description)
+
+
+def test_a_failed_publication_during_the_repair_does_not_refuse_the_repaired_branch(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, publications = small_lake.rows, list[dg.ExecuteInProcessResult]()
+
+    def repaired(table: str) -> list[str]:
+        publications.append(lake.run(PUBLISH))
+        return real(table)
+
+    assert not lake.run(cleaned=["bad"]).success
+    monkeypatch.setattr(small_lake, "rows", repaired)
+    assert lake.run("cleaned").success
+    assert [publication.success for publication in publications] == [False]
+    (request,) = tick(lake).run_requests or ()
+    assert lake.run(PUBLISH, tags=request.tags).success
+    assert lake.published("cleaned") == ["raw row", "cleaned row"]
 
 
 def test_an_old_branch_is_deleted_but_not_before_it_was_reported(lake: Lake) -> None:
