@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from logging import Logger
 from typing import TYPE_CHECKING
 
 import dagster as dg
@@ -55,7 +56,7 @@ def make_find_deleted(times: Times) -> dg.OpDefinition:
     )
     def find_deleted(context: dg.OpExecutionContext, graveler: GravelerResource) -> Iterator[dg.DynamicOutput[str]]:
         with told_to_dagster(context.retry_number):
-            names = _due(graveler.graveler(), times)
+            names = _due(context.log, graveler.graveler(), times)
         context.log.info(f"{counted(len(names), 'name')} of deleted repositories whose data is due for removal")
         for name in names[: times.most]:
             yield dg.DynamicOutput(name, mapping_key=name.replace("-", "_"))
@@ -119,12 +120,15 @@ def make_clean_rest(times: Times) -> dg.OpDefinition:
     return clean_rest
 
 
-def _due(graveler: "Graveler", times: Times) -> list[str]:
+def _due(log: Logger, graveler: "Graveler", times: Times) -> list[str]:
+    """Return the names of the deleted repositories that are to be emptied. The last step counts damaged entries."""
     from graveler_core.model.entities import DeletedState
 
     before = datetime.now(UTC) - times.undelete_within
     due: dict[str, None] = {}
-    for entry in graveler.deleted_repositories():
+    for entry in graveler.deleted_repositories(
+        damaged=lambda e: log.warning(f"a deleted repository is not emptied: {e}")
+    ):
         waits = entry.state is not DeletedState.PURGING and entry.since > before and entry.repository.was_active
         if not waits:
             due[entry.repository.id] = None

@@ -9,6 +9,7 @@ from typing import Unpack
 from graveler_core.engine.cleaning import Cleaned, CleaningPlan, PlanOptions, Waiting, clean, waiting
 from graveler_core.engine.repositories import deletion
 from graveler_core.engine.repositories import undeletion as undelete
+from graveler_core.errors import CorruptData
 from graveler_core.facade.listing import Listing, between
 from graveler_core.facade.repository import Repository
 from graveler_core.gc.collection_plan import CollectionPlan
@@ -68,7 +69,12 @@ class Deletion:
 
     @operation("list deleted repositories", needs.repositories_by_prefix(Action.LIST_REPOSITORIES))
     def deleted_repositories(
-        self, prefix: str = "", after: str = "", limit: int | None = None
+        self,
+        prefix: str = "",
+        after: str = "",
+        limit: int | None = None,
+        *,
+        damaged: Callable[[CorruptData], object] | None = None,
     ) -> Listing[DeletedRepository]:
         """List deleted repositories whose data is not yet removed, in order of their names, lazily.
 
@@ -78,14 +84,16 @@ class Deletion:
             prefix: List only repositories whose names begin with this.
             after: Token `<name>/<uid>` of an item. List only later items.
             limit: Maximum number of items. `None` means all.
+            damaged: Called with the error of each item whose record is damaged. The item is then skipped.
 
         Returns:
             A listing of deleted repositories. The token of an item is `<name>/<uid>`.
 
         Raises:
             InvalidInput: an argument is not valid.
+            CorruptData: the record of an item is damaged, and `damaged` is not given.
         """
-        deleted = undelete.deleted_repositories(self._stores, **between(prefix, after))
+        deleted = undelete.deleted_repositories(self._stores, **between(prefix, after), damaged=damaged)
         found = (entry for entry in deleted if self._shows(Scope(entry.repository.id)))
         return Listing(found, lambda entry: f"{entry.repository.id}/{entry.repository.uid}", limit)
 

@@ -18,11 +18,11 @@ again after two minutes, or a record in `initial`, which is deleted like other r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from graveler_core.engine.protocol.retry import retry
-from graveler_core.errors import Conflict, GravelerError, Kind, NotFound, NotUnique, PredicateFailed
+from graveler_core.errors import Conflict, CorruptData, GravelerError, Kind, NotFound, NotUnique, PredicateFailed
 from graveler_core.model.entities import DeletedRepository, DeletedState, RepositoryRecord, RepositoryState
 from graveler_core.model.ids import Nonce, RepositoryId
 from graveler_core.records import access
@@ -35,15 +35,22 @@ from graveler_core.stores import Stores
 Entry = Held[DeletedRepository]
 
 
-def deleted_repositories(stores: Stores, prefix: str = "", after: str = "") -> Iterator[DeletedRepository]:
+def deleted_repositories(
+    stores: Stores, prefix: str = "", after: str = "", damaged: Callable[[CorruptData], object] | None = None
+) -> Iterator[DeletedRepository]:
     """Yield the entries of deleted repositories, in any state, lazily and in order of `<name>/<uid>`.
 
     Args:
         stores: Stores of the flow.
         prefix: Limits the result to names with this prefix.
         after: `<name>/<uid>`. Limits the result to later entries.
+        damaged: Called for each damaged entry, which is then skipped. Without it, such an entry ends the listing.
+
+    Raises:
+        CorruptData: An entry is damaged, and `damaged` is not given.
     """
-    return (held.value for _, held in access.scan(stores.kv, keys.DELETED_REPOSITORIES, prefix=prefix, after=after))
+    entries = access.scan(stores.kv, keys.DELETED_REPOSITORIES, prefix=prefix, after=after, damaged=damaged)
+    return (held.value for _, held in entries)
 
 
 def undelete_repository(stores: Stores, name: RepositoryId, uid: str | None = None) -> RepositoryRecord:

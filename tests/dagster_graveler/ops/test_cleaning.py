@@ -15,6 +15,7 @@ from dagster_graveler.resources.graveler import GravelerResource
 from graveler_core.engine.cleaning.work import CleaningCall
 from graveler_core.errors import SlowDown, Unavailable
 from graveler_core.facade.graveler import Graveler
+from graveler_core.records import layout as keys
 from orchestration.local import Installation
 from tests.dagster_graveler.ops.results import ran, retried, said
 from tests.dagster_installation import FailOnce
@@ -142,3 +143,12 @@ def test_what_cannot_be_removed_is_told_and_fails_the_check(
     assert not check.passed
     assert check.severity is dg.AssetCheckSeverity.WARN
     assert check.metadata["failed"].value == 2
+
+
+def test_a_damaged_entry_does_not_keep_the_others(instance: dg.DagsterInstance, store: Graveler) -> None:
+    store._stores.kv.set(keys.DELETED, b"repo/aaa/1", b"damaged")
+    result = clean(instance)
+    assert result.success
+    assert steps(result) == {"find_deleted", "empty_repository[old_one]", "empty_repository[old_two]", "clean_rest"}
+    assert said(result, "clean_rest")["failed"] == 1
+    assert checked(instance).metadata["unreadable"].value == 1

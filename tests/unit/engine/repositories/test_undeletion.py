@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from graveler_core.engine.cleaning import CleaningPlan, clean
-from graveler_core.errors import Conflict, GravelerError, Kind, NotFound, NotUnique, OutcomeUnknown
+from graveler_core.errors import Conflict, CorruptData, GravelerError, Kind, NotFound, NotUnique, OutcomeUnknown
 from graveler_core.model.entities import DeletedState, RepositoryRecord, RepositoryState
 from graveler_core.model.ids import RepositoryId, RepositoryUid
 from graveler_core.records import access
@@ -298,6 +298,17 @@ def test_deleted_repositories_are_listed_in_order_and_page_by_page(world: World)
     assert page.next is not None
     assert [found.repository.id for found in world.graveler().deleted_repositories(after=page.next)] == ["ccc"]
     assert [found.repository.id for found in world.graveler().deleted_repositories("bb")] == ["bbb"]
+
+
+def test_a_damaged_entry_ends_the_listing_or_is_passed_by(world: World) -> None:
+    deleted(world)
+    world.kv.set(keys.DELETED, b"repo/aaa/1", b"damaged")
+    with pytest.raises(CorruptData):
+        list(world.graveler().deleted_repositories())
+    errors: list[CorruptData] = []
+    found = world.graveler().deleted_repositories(damaged=errors.append)
+    assert [each.repository.id for each in found] == ["repo"]
+    assert [error.details["name"] for error in errors] == ["graveler_deleted/repo/aaa/1"]
 
 
 def test_waiting_counts_what_a_cleaner_would_find(world: World) -> None:
