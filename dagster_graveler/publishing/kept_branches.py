@@ -8,6 +8,7 @@ that the cursor only says where the listing of branches continues.
 import time
 from collections.abc import Mapping, Set
 from datetime import timedelta
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 import dagster as dg
@@ -22,6 +23,7 @@ from dagster_graveler.publishing.verdict import verdicts_table
 from dagster_graveler.publishing.written import BRANCH, STATE
 from dagster_graveler.resources.graveler_branch import GravelerBranch
 from dagster_graveler.sensors import cursors
+from dagster_graveler.sensors.readable import readable
 from dagster_graveler.sensors.tick_time import TickTime
 from graveler_core.model.counting import counted
 
@@ -78,7 +80,7 @@ def make_kept_branches_sensor(
         repository = opened(branch)
         if repository is None:
             return dg.SensorResult(skip_reason=f"repository {branch.repository} does not exist yet")
-        listed = list(repository.branches(after=after, limit=PAGE))
+        listed = list(islice(readable(repository.branches, context.log, after), PAGE))
         found, last = BranchExamination(context, publisher, TickTime()).kept(target, repository, listed)
         is_end = len(listed) < PAGE and (not listed or last == listed[-1].id)
         cursor = _Cursor(after="" if is_end else last).text()

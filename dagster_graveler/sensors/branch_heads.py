@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from logging import Logger
 from typing import TYPE_CHECKING, Any, Literal
 
 import dagster as dg
@@ -21,6 +23,7 @@ from dagster_graveler.data_version import DATA_VERSION_TAG, observed_commits, pu
 from dagster_graveler.display.diff import summarise
 from dagster_graveler.display.show import Show, shown_metadata
 from dagster_graveler.sensors import cursors
+from dagster_graveler.sensors.readable import readable
 from dagster_graveler.sensors.tick_time import TickTime
 from graveler_core.model.counting import counted
 
@@ -106,7 +109,7 @@ def _tick(context: dg.SensorEvaluationContext, graveler: Graveler, repository: s
 
     after = cursors.read(_Cursor, context.cursor).after
     known = _reported(context.instance, assets)  # before the heads are read, which are therefore not older
-    of, branches = _page(graveler, repository, after)
+    of, branches = _page(context.log, graveler, repository, after)
     is_page = len(branches) == PAGE
     try:
         events, reached = ([], len(branches)) if of is None else _events(context, graveler, of, assets, branches)
@@ -193,13 +196,13 @@ def _of_branch(
     return events
 
 
-def _page(graveler: Graveler, repository: str, after: str) -> tuple[Repository | None, list[BranchRecord]]:
+def _page(log: Logger, graveler: Graveler, repository: str, after: str) -> tuple[Repository | None, list[BranchRecord]]:
     """Return a repository and its next branches; `None` if the repository does not exist."""
     from graveler_core.errors import NotFound
 
     try:
         found = graveler.repository(repository)
-        return found, list(found.branches(after=after, limit=PAGE))
+        return found, list(islice(readable(found.branches, log, after), PAGE))
     except NotFound:
         return None, []
 

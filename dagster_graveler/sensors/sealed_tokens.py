@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from itertools import islice
+from logging import Logger
 from typing import TYPE_CHECKING, Literal
 
 import dagster as dg
@@ -18,6 +19,7 @@ from pydantic import Field
 
 from dagster_graveler.sensors import cursors
 from dagster_graveler.sensors.compaction_requests import USUAL, Pace, ask, newest_layer
+from dagster_graveler.sensors.readable import readable
 from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
@@ -74,12 +76,12 @@ def make_sealed_tokens_sensor(
     def left_alone(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         graveler = getattr(context.resources, resource_key).graveler()
         cursor, now = cursors.read(_Cursor, context.cursor), time.time()
-        page = list(islice(_branches(graveler, cursor.after), pace.page))
+        page = list(islice(_branches(context.log, graveler, cursor.after), pace.page))
         last = "/".join((page[-1][0], page[-1][1].id)) if len(page) == pace.page else ""
         sealed = {str(branch.uid): (repository, branch) for repository, branch in page if _sealed(branch)}
         since = {uid: _since(cursor.seen.get(uid), newest_layer(branch), now) for uid, (_, branch) in sealed.items()}
         old = [uid for uid, (_, first) in since.items() if now - first >= minutes * 60]
-        wanted = _wanted(graveler, [sealed[uid] for uid in old], minutes)
+        wanted = _wanted(context.log, graveler, [sealed[uid] for uid in old], minutes)
         asked = ask(context.instance, job.name, wanted, pace)
         said = (
             f"{counted(len(page), 'branch')} examined, {len(sealed):,} with a sealed token as the newest layer, "
@@ -96,16 +98,16 @@ def make_sealed_tokens_sensor(
     return left_alone
 
 
-def _branches(graveler: Graveler, after: str) -> Iterator[tuple[str, BranchRecord]]:
+def _branches(log: Logger, graveler: Graveler, after: str) -> Iterator[tuple[str, BranchRecord]]:
     """Yield the branches of all repositories with their names, in order, after a given one."""
     from graveler_core.errors import NotFound
     from graveler_core.model.entities import RepositoryState
 
     last, _, branch = after.partition("/")
-    for repository in graveler.list_repositories():
+    for repository in readable(graveler.list_repositories, log):
         if repository.id >= last and repository.state is RepositoryState.ACTIVE:
             try:
-                for record in repository.branches(after=branch if repository.id == last else ""):
+                for record in readable(repository.branches, log, branch if repository.id == last else ""):
                     yield repository.id, record
             except NotFound:
                 continue  # deleted in the meantime
@@ -120,15 +122,18 @@ def _since(seen: tuple[str, float] | None, layer: str, now: float) -> tuple[str,
 
 
 def _wanted(
-    graveler: Graveler, old: list[tuple[str, BranchRecord]], minutes: float
+    log: Logger, graveler: Graveler, old: list[tuple[str, BranchRecord]], minutes: float
 ) -> Iterator[tuple[BranchPressure, str]]:
-    from graveler_core.errors import NotFound
+    from graveler_core.errors import CorruptData, NotFound
 
     for repository, branch in old:
         try:
             item = graveler.repository(repository).branch(branch.id).pressure()
         except NotFound:
             continue  # deleted in the meantime
+        except CorruptData as damage:
+            log.warning(f"branch {branch.id} of repository {repository} is skipped: {damage}")
+            continue
         if newest_layer(item.branch) == newest_layer(branch):
             yield (
                 item,

@@ -11,6 +11,8 @@ from dagster_graveler.publishing import examination
 from dagster_graveler.publishing.examination import BranchExamination
 from dagster_graveler.sensors import tick_time
 from graveler_core.errors import CorruptData, GravelerError, Unavailable
+from graveler_core.model.ids import BranchId
+from graveler_core.records import layout as keys
 from tests.dagster_graveler.publishing.conftest import Lake
 from tests.dagster_graveler.publishing.test_kept_branches import tick
 
@@ -94,3 +96,11 @@ def test_an_error_of_one_branch_does_not_concern_the_others(
     assert ("could not examine it because of an error: damaged" in str(events[0].description)) is (reports == 2)
     assert not tick(lake).asset_events
     assert lake.branches() == ["one"]
+
+
+def test_a_damaged_record_does_not_concern_other_branches(lake: Lake) -> None:
+    keep(lake, "one", "two")
+    where = keys.branch(lake.repository._record, BranchId("one"))
+    lake.repository._stores.kv.set(where.partition, where.key, b"damaged")
+    (event,) = tick(lake).asset_events
+    assert event.metadata["graveler/branch"].value == "two"

@@ -19,6 +19,8 @@ from graveler_core.errors import CorruptData, GravelerError, Kind, NotFound
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.facade.snapshot import Snapshot
+from graveler_core.model.ids import BranchId
+from graveler_core.records import layout as keys
 from tests.dagster_graveler.sensors.conftest import Evaluate
 
 MAIN = dg.AssetKey(["lake", "main"])
@@ -197,6 +199,17 @@ def test_a_commit_that_cannot_be_read_does_not_concern_other_branches(
         return real(repository, ref)
 
     monkeypatch.setattr(Repository, "commit", commit)
+    answer = tick(SENSOR)
+    assert set(observed(instance, "a", "main")) == {"main"}
+    assert json.loads(answer.cursor or "") == {"version": 2, "after": ""}
+
+
+def test_a_damaged_record_does_not_concern_other_branches(
+    tick: Evaluate, instance: dg.DagsterInstance, store: Graveler, lake: Repository
+) -> None:
+    lake.create_branch("a", source="main")
+    where = keys.branch(lake._record, BranchId("a"))
+    store._stores.kv.set(where.partition, where.key, b"damaged")
     answer = tick(SENSOR)
     assert set(observed(instance, "a", "main")) == {"main"}
     assert json.loads(answer.cursor or "") == {"version": 2, "after": ""}

@@ -14,6 +14,8 @@ from dagster_graveler.sensors.sealed_tokens import make_sealed_tokens_sensor
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
+from graveler_core.model.ids import BranchId
+from graveler_core.records import layout as keys
 from tests.dagster_graveler.sensors.conftest import Evaluate
 from tests.dagster_graveler.sensors.runs import compaction
 
@@ -98,6 +100,18 @@ def test_pages_cross_repositories_and_go_round(
             asked.append([(r.tags["graveler/repository"], r.tags["graveler/branch"]) for r in answer.requests])
             clock.shift(timedelta(minutes=16))
     assert asked == [[], [], [("lake", "a"), ("lake", "main")], [("other", "main")]]
+
+
+def test_damaged_records_do_not_concern_other_branches(
+    tick: Evaluate, store: Graveler, lake: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    damaged = store.create_repository("damaged", "memory://damaged-record", ephemeral=True)
+    crash_in_commit(lake.create_branch("a", source="main"), monkeypatch)
+    crash_in_commit(lake.branch("main"), monkeypatch)
+    branch, repository = keys.branch(lake._record, BranchId("a")), keys.repository(damaged._record.id)
+    store._stores.kv.set(branch.partition, branch.key, b"damaged")
+    store._stores.kv.set(repository.partition, repository.key, b"damaged")
+    assert tick(SENSOR).skipped.startswith("1 branch examined, 1 with a sealed token")
 
 
 def test_what_a_cursor_remembers_is_bounded(tick: Evaluate, lake: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
