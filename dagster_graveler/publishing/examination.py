@@ -84,8 +84,6 @@ class BranchExamination:
 
         try:
             return self._decided(target, repository, place, runs)
-        except errors.NotFound:
-            return None
         except (errors.Conflict, errors.OutcomeUnknown, errors.SlowDown, errors.Unavailable) as error:
             told = f"branch {place.branch} of repository {place.repository} is examined later: {error}"
             self.context.log.warning(told)
@@ -141,7 +139,9 @@ class BranchExamination:
             at, digest = repository.at(place.branch), partial(content_digest, before_batch=self.time.check)
             return KeptBranch(place, evidence, judge(at, group, evidence, changes, digest), ())
         except NotFound:
-            return None
+            if _is_gone(repository, place):
+                return None
+            raise
 
     def _of_same_runs(
         self, target: MergeTarget, runs: Sequence[dg.DagsterRun]
@@ -178,6 +178,16 @@ class BranchExamination:
     def _branch(self, target: MergeTarget) -> GravelerBranch:
         found: GravelerBranch = getattr(self.context.resources, target.branch_key)
         return found
+
+
+def _is_gone(repository: "Repository", place: BranchIdentity) -> bool:
+    """Return true if a branch, or its repository, was deleted. Anything else that is missing is damage."""
+    from graveler_core.errors import NotFound
+
+    try:
+        return str(repository.branch(place.branch).record().uid) != place.uid
+    except NotFound:
+        return True
 
 
 def _unexamined(place: BranchIdentity, runs: Sequence[dg.DagsterRun], why: str) -> KeptBranch:

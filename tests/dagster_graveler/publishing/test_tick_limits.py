@@ -10,7 +10,7 @@ import pytest
 from dagster_graveler.publishing import examination
 from dagster_graveler.publishing.examination import BranchExamination
 from dagster_graveler.sensors import tick_time
-from graveler_core.errors import CorruptData, GravelerError, Unavailable
+from graveler_core.errors import CorruptData, GravelerError, Kind, NotFound, Unavailable
 from graveler_core.model.ids import BranchId
 from graveler_core.records import layout as keys
 from tests.dagster_graveler.publishing.conftest import Lake
@@ -77,7 +77,14 @@ def test_a_branch_that_takes_all_the_time_is_reported_and_not_deleted(lake: Lake
 
 
 @pytest.mark.parametrize(
-    ("error", "reports"), [(CorruptData("damaged"), 2), (Unavailable("away"), 1)], ids=["damaged", "away"]
+    ("error", "reports"),
+    [
+        (CorruptData("damaged"), 2),
+        (NotFound("damaged", kind=Kind.CommitNotFound), 2),
+        (NotFound("damaged", kind=Kind.NoMergeBase), 2),
+        (Unavailable("away"), 1),
+    ],
+    ids=["damaged", "without-head", "without-merge-base", "away"],
 )
 def test_an_error_of_one_branch_does_not_concern_the_others(
     lake: Lake, monkeypatch: pytest.MonkeyPatch, error: GravelerError, reports: int
@@ -96,6 +103,20 @@ def test_an_error_of_one_branch_does_not_concern_the_others(
     assert ("could not examine it because of an error: damaged" in str(events[0].description)) is (reports == 2)
     assert not tick(lake).asset_events
     assert lake.branches() == ["one"]
+
+
+def test_a_branch_that_is_deleted_during_the_tick_is_not_reported(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep(lake, "one", "two")
+    real = examination.gather
+
+    def late(instance: Any, group: Any, place: Any) -> Any:
+        if place.branch == "one":
+            lake.repository.delete_branch("one")
+        return real(instance, group, place)
+
+    monkeypatch.setattr(examination, "gather", late)
+    (event,) = tick(lake).asset_events
+    assert event.metadata["graveler/branch"].value == "two"
 
 
 def test_a_damaged_record_does_not_concern_other_branches(lake: Lake) -> None:
