@@ -167,9 +167,13 @@ def _kept(
     if record is None:
         return None
     if not planned and not partition_label(run):
-        written = _last_written(instance, record, repository)
-        if written is not None:
-            return BranchChoice(*written, Chosen.KEPT) if exists(*written) else None
+        created, writer = record.create_timestamp.timestamp(), _last_writer(instance, record)
+        if writer is not None and not _ended_before(writer, created):
+            return None  # Dagster shows the results on the writes of an unfinished run, so no older branch is measured
+        if writer is not None and _marked_itself(writer.dagster_run):
+            written = marked_branch(writer.dagster_run.tags, repository)
+            if written is not None:
+                return BranchChoice(*written, Chosen.KEPT) if exists(*written) else None
     for earlier in _earlier(instance, run, repository, parts, record.create_timestamp):
         found = earlier.dagster_run
         marked = marked_branch(found.tags, repository)
@@ -180,17 +184,14 @@ def _kept(
     return None
 
 
-def _last_written(instance: dg.DagsterInstance, run: dg.RunRecord, repository: str) -> MarkedBranch | None:
-    """Return the branch with the newest materialization of the tables that a run checks, if its run has ended."""
+def _last_writer(instance: dg.DagsterInstance, run: dg.RunRecord) -> dg.RunRecord | None:
+    """Return the run with the newest materialization of the tables that a run checks."""
     created = run.create_timestamp.timestamp()
     tables = {check.asset_key for check in planned_checks(instance, run.dagster_run.run_id)}
     filters = [dg.AssetRecordsFilter(asset_key=key, before_timestamp=created) for key in tables]
     found = [record for each in filters for record in instance.fetch_materializations(each, limit=1).records]
     newest = max(found, key=lambda record: record.storage_id, default=None)
-    writer = None if newest is None else instance.get_run_record_by_id(newest.run_id)
-    if writer is None or not _ended_before(writer, created) or not _marked_itself(writer.dagster_run):
-        return None
-    return marked_branch(writer.dagster_run.tags, repository)
+    return None if newest is None else instance.get_run_record_by_id(newest.run_id)
 
 
 def _ended_before(record: dg.RunRecord, timestamp: float) -> bool:

@@ -8,6 +8,7 @@ import pytest
 from dagster_graveler.publishing import evidence
 from dagster_graveler.publishing.evidence import Start
 from dagster_graveler.run_tags import BRANCH_TAG, MarkedBranch, marked_branch, publish_tag
+from tests.dagster_graveler.publishing import small_lake
 from tests.dagster_graveler.publishing.conftest import Lake
 from tests.dagster_graveler.publishing.small_lake import PUBLISH, TABLES, LinesIOManager, failures
 
@@ -93,6 +94,23 @@ def test_checks_without_partitions_measure_the_branch_of_the_newest_write(lake: 
     assert lake.run(PUBLISH, partition="2013-02").success
     assert lake.published("raw", "2013-02") == ["raw row"]
     assert measured(only_checks(lake, None)) == {"main"}
+
+
+def test_checks_alone_do_not_measure_an_older_branch_while_a_run_writes(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.use(partitioned=False)
+    assert lake.run("raw", partition=None).success
+    real, found = small_lake.rows, list[set[object]]()
+
+    def checked_meanwhile(table: str) -> list[str]:
+        if table == "cleaned":  # the run has written `raw`
+            found.append(measured(only_checks(lake, None)))
+        return real(table)
+
+    monkeypatch.setattr(small_lake, "rows", checked_meanwhile)
+    assert lake.run(partition=None).success
+    assert found == [{"main"}]
 
 
 def test_a_whole_run_begins_a_branch_of_its_own(lake: Lake) -> None:
