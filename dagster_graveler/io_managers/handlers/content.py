@@ -28,6 +28,11 @@ class ContentHandler(Handler[T]):
             raise dg.DagsterInvalidDefinitionError(
                 f"asset {write.table.asset}: rows can be appended to tables only, not to {type(value).__name__}"
             )
+        if len(write.table.directories) > 1:
+            raise dg.DagsterInvalidDefinitionError(
+                f"asset {write.table.asset}: a run that writes {len(write.table.keys)} partitions needs a table, whose "
+                f"rows tell their partitions, but the value is {type(value).__name__}"
+            )
         require_layout(write.branch, write.table)
         (directory,) = write.table.directories
         path = f"{directory}{write.file_name}"

@@ -93,6 +93,13 @@ def test_several_partitions_are_loaded_as_one_value_or_one_by_one(graveler_lake:
     assert {key: kind.rows(value) for key, value in parts[0].items()} == {"a": [("a", 1)], "b": [("b", 2)]}
 
 
+@pytest.mark.parametrize("value", [b"1", "1"], ids=["bytes", "text"])
+def test_bytes_and_text_cannot_be_divided(graveler_lake: EphemeralLake, value: bytes | str) -> None:
+    asset = single_run(value, LETTERS, BY_LETTER)
+    with pytest.raises(INVALID, match="a run that writes 2 partitions needs a table"):
+        graveler_lake.materialize([asset], tags=span("a", "b"))
+
+
 @pytest.mark.parametrize(("value", "type_"), [(b"1", bytes), ("1", str)])
 def test_bytes_and_text_have_one_file_for_each_partition(graveler_lake: EphemeralLake, value: Any, type_: Any) -> None:
     seen: Seen = []
