@@ -130,7 +130,7 @@ class GravelerLakeComponent(dg.Component, dg.Resolvable, dg.Model):
         tables, checks = [], []
         for table in self.tables:
             spec = self.get_asset_spec(table)
-            path = str(spec.metadata.get(PATH, "/".join(spec.key.path)))
+            path = str(spec.metadata.get(PATH, "/".join(spec.key.path))).strip("/")
             tables.append(self._asset(table, spec))
             checks += [check.definition(spec.key, path, self._io_manager_key) for check in table.checks]
         publication = write_audit_publish(

@@ -74,6 +74,14 @@ def test_the_tables_are_published_after_their_checks(tmp_path: Path, store: Grav
         assert pl.read_parquet(store.repository("shop").at("main").read("orders/part-00000.parquet")).height == 2
 
 
+def test_the_path_of_a_table_may_begin_and_end_with_a_slash(tmp_path: Path, store: Graveler) -> None:
+    orders = {**ORDERS, "asset": {"key": "orders", "metadata": {"graveler/path": "/raw/orders/"}}}
+    with dg.DagsterInstance.ephemeral() as instance:
+        assert publish(lake(tmp_path, orders), instance=instance).success
+    main = store.repository("shop").at("main")
+    assert [entry.path for entry in main.list()] == ["raw/orders/part-00000.parquet"]
+
+
 def test_the_assets_have_what_the_file_says(tmp_path: Path) -> None:
     graph = lake(tmp_path).resolve_asset_graph()
     orders, totals = graph.get(dg.AssetKey("orders")), graph.get(dg.AssetKey(["shop", "totals"]))
