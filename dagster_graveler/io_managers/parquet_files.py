@@ -6,7 +6,9 @@ rows, and row groups of a limited size together, are in memory.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -145,13 +147,19 @@ def write_files(table: TablePath, reader: pa.RecordBatchReader, directory: Path)
     schema = stored_schema(table, reader.schema)
     splitter = Splitter(table, schema) if table.keys else None
     writers = _Writers(directory, len(table.keys) or 1, schema)
-    for batch in reader:
-        stored = batch.cast(schema)
+    for stored in chain.from_iterable(_slices(batch.cast(schema)) for batch in reader):
         if splitter is None:
             writers.write(0, stored)
         else:
             _divide(stored, splitter, writers)
     return writers.finish()
+
+
+def _slices(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a batch in batches of about a row group at most. A whole table may be one batch."""
+    rows = max(1, -(-batch.num_rows * _GROUP_BYTES // max(1, batch.nbytes)))
+    for start in range(0, batch.num_rows, rows):
+        yield batch.slice(start, rows)
 
 
 def stored_schema(table: TablePath, schema: pa.Schema) -> pa.Schema:

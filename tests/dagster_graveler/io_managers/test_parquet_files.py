@@ -75,3 +75,12 @@ def test_within_the_limits_each_partition_is_one_file(tmp_path: Path, seen: list
     assert seen[-1][1] == 0
     assert numbers(files) == [list(range(ROUNDS))] * len(KEYS)
     assert len(files) == len(KEYS)
+
+
+def test_a_table_of_one_batch_becomes_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"_GROUP_BYTES": 800, "FILE_BYTES": 1}.items():
+        monkeypatch.setattr(parquet_files, name, value)
+    table = pa.table({"n": pa.array(range(1_000))})
+    files = parquet_files.write_files(TablePath("a", "a"), table.to_reader(), tmp_path)
+    assert [file.rows for file in files] == [100] * 10
+    assert [n for file in files for n in pq.read_table(file.local)["n"].to_pylist()] == list(range(1_000))
