@@ -20,10 +20,11 @@ from dagster_graveler.data_version import DATA_VERSION_TAG
 from dagster_graveler.ops.merge import MergeConfig, check_merge, merged
 from dagster_graveler.publishing.branch_choice import Chosen
 from dagster_graveler.publishing.evidence import BranchIdentity, Evidence, gather
+from dagster_graveler.publishing.groups import TableGroup
 from dagster_graveler.publishing.instructions import kept, run_again, what_to_do
 from dagster_graveler.publishing.publisher import MergeTarget, Publisher
 from dagster_graveler.publishing.reports import report, require
-from dagster_graveler.publishing.verdict import Verdict, committed_changes, judge, verdicts_table
+from dagster_graveler.publishing.verdict import Changes, Verdict, committed_changes, judge, verdicts_table
 from dagster_graveler.publishing.written import PUBLISHED, STATE
 from dagster_graveler.resources.graveler_branch import GravelerBranch
 from dagster_graveler.runs import MESSAGE_TAG, RANGE_END_TAG, RANGE_START_TAG, partition_label
@@ -57,6 +58,8 @@ class Judged:
     repository: Repository
     commit: str
     evidence: Evidence
+    changes: Changes
+    """Changes that the merge would bring; none if an earlier attempt has made it."""
     verdict: Verdict
 
     @property
@@ -102,7 +105,25 @@ def _judged(context: dg.OpExecutionContext, target: MergeTarget, branch: Gravele
     evidence = gather(context.instance, group, BranchIdentity(branch.repository, branch.name, branch.uid))
     changes = committed_changes(repository, group, commit, branch.into, evidence.places)
     verdict = judge(repository.at(commit), group, evidence, changes)
-    return Judged(target, branch, repository, commit, evidence, verdict)
+    if not (changes.tables or changes.foreign):
+        verdict = _verdict_of_merged(repository, group, commit, branch.into, evidence) or verdict
+    return Judged(target, branch, repository, commit, evidence, changes, verdict)
+
+
+def _verdict_of_merged(
+    repository: Repository, group: TableGroup, commit: str, into: str, evidence: Evidence
+) -> Verdict | None:
+    """Return the verdict about a commit that an earlier attempt has merged, by its changes to what `into` was before.
+
+    It is `None` for a commit that is not merged, and if the verdict is bad now because of later writes.
+    """
+    merges = repository.log(into, since=commit, first_parent=True)
+    before = next((merge.parents[0] for merge in merges if commit in merge.parents[1:]), None)
+    if before is None:
+        return None
+    changes = committed_changes(repository, group, commit, before, evidence.places)
+    verdict = judge(repository.at(commit), group, evidence, changes)
+    return verdict if verdict.good else None
 
 
 def _without_branch(
@@ -140,7 +161,7 @@ def _config(context: dg.OpExecutionContext, each: Judged) -> MergeConfig:
         into=each.branch.into,
         message=message(context.run),
         # Another publication may have added files to what this one replaces, and the merge would keep both.
-        unchanged=each.evidence.replaced_in(each.verdict.changes.tables),
+        unchanged=each.evidence.replaced_in(each.changes.tables),
     )
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import dagster as dg
 
+from graveler_core.errors import SlowDown
+from graveler_core.facade.repository import Repository
 from tests.dagster_graveler.publishing.conftest import JANUARY, Lake
 from tests.dagster_graveler.publishing.small_lake import PUBLISH, TABLES, failures
+from tests.dagster_installation import FailOnce
 
 
 def test_a_whole_run_is_published_and_says_so(lake: Lake) -> None:
@@ -26,6 +29,18 @@ def test_a_whole_run_is_published_and_says_so(lake: Lake) -> None:
     assert merged.metadata["check runs"] == result.run_id
     checked = lake.repository.checks(merged.parents[1])
     assert {name: report.passed for name, report in checked.items()} == {f"{table}/good": True for table in TABLES}
+
+
+def test_a_retry_after_the_merge_shows_the_verdict_and_observes_the_tables(lake: Lake, fail_once: FailOnce) -> None:
+    fail_once(Repository, "merge", SlowDown("busy, and yet it was done"), after=True)
+    assert lake.run().success
+    shown = lake.metadata()
+    assert shown["graveler/state"] == "published"
+    assert "Changed tables: cleaned, raw, weather." in shown["verdict"]
+    for table in TABLES:
+        (record,) = lake.instance.fetch_observations(dg.AssetKey(table), limit=1).records
+        assert record.asset_observation is not None
+        assert record.asset_observation.metadata["commit"].value == lake.history()[0]
 
 
 def test_a_refused_batch_cannot_be_published_by_running_the_publish_asset(lake: Lake) -> None:
