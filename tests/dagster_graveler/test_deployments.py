@@ -61,7 +61,9 @@ def test_the_branch_is_created_from_the_default_branch_and_deleted_by_the_job(
         storage_root=tmp_path.as_uri(),
         into=into,
         default_branch="main",
+        branch=f"{into}.{{run}}",
     )
+    other = repository.create_branch(deployment_branch("feature-x") + ".run", source="main")
 
     @dg.asset
     def table() -> pa.Table:
@@ -69,11 +71,12 @@ def test_the_branch_is_created_from_the_default_branch_and_deleted_by_the_job(
 
     graveler_lake.materialize([table], resources={"io_manager": GravelerIOManager(branch=branch)})
     assert repository.commit(into).id == head
+    assert len([*repository.branches(f"{into}.")]) == 1
     run = {"ops": {"delete_deployment_branch": {"config": {"repository": "lake", "git_branch": "feature/x"}}}}
     for _ in range(2):
         job = make_delete_deployment_job(graveler_lake.graveler)
         assert job.execute_in_process(run, instance=graveler_lake.instance).success
-        assert into not in {branch.id for branch in repository.branches()}
+        assert {each.id for each in repository.branches()} == {"main", other.name}
         assert repository.commit("main").id == head
 
 
