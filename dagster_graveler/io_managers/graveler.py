@@ -15,13 +15,17 @@ from dagster_graveler.io_managers.handlers.port import Handler, Read, Write
 from dagster_graveler.io_managers.handlers.registry import handler_for
 from dagster_graveler.io_managers.listed_files import read_unchanged
 from dagster_graveler.io_managers.output_metadata import output_metadata
-from dagster_graveler.io_managers.requested import missing_error, requested_files
+from dagster_graveler.io_managers.requested import is_of_check, missing_error, requested_files
 from dagster_graveler.io_managers.states import state_to_read
 from dagster_graveler.io_managers.storage import table_files
 from dagster_graveler.io_managers.table_path import TablePath, input_path, output_path
+from dagster_graveler.publishing.groups import publications_of
+from dagster_graveler.publishing.loaded_digests import add_loaded
+from dagster_graveler.publishing.written import content_digest
 from dagster_graveler.resources.graveler_branch import GravelerBranch
 
 if TYPE_CHECKING:
+    from graveler_core.facade.snapshot import Snapshot
     from graveler_core.model.entry import Entry
 
 MODE = "mode"
@@ -83,6 +87,7 @@ class GravelerIOManager(dg.ConfigurableIOManager):
 
     def _load(self, context: dg.InputContext, table: TablePath, handler: Handler[Any], each_alone: bool) -> Any:
         at = state_to_read(context, self.branch)
+        _measure(context, self.branch, table, at)
         stored = table_files(at, table)
         files = requested_files(table, stored, context, may_be_empty=each_alone)
         if files is None:
@@ -161,6 +166,12 @@ class GravelerIOManager(dg.ConfigurableIOManager):
                 "GravelerIOManager: loading a Spark DataFrame needs the resource `pyspark`"
             )
         return session(self.pyspark)
+
+
+def _measure(context: dg.InputContext, branch: GravelerBranch, table: TablePath, at: "Snapshot") -> None:
+    """Take the digest of a table for the result of the check that loads it, before its files are listed."""
+    if is_of_check(context) and publications_of([context.asset_key]) and at.ref == branch.name != branch.into:
+        add_loaded(context.step_context, branch.repository, table.path, content_digest(at, table.path))
 
 
 def _without_none(annotation: Any) -> Any:

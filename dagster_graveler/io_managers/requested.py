@@ -42,12 +42,12 @@ def requested_files(
         return {"": whole} if whole else None
     places = {key: tuple(map(escaped, values)) for key, values in zip(table.keys, table.values, strict=True)}
     parts = {str(key): stored[place] for key, place in places.items() if place in stored}
-    if not ((context.definition_metadata or {}).get(ALLOW_MISSING) or _is_of_check(context)):
+    if not ((context.definition_metadata or {}).get(ALLOW_MISSING) or is_of_check(context)):
         return parts if len(parts) == len(table.keys) else None
     return parts if parts or may_be_empty else None
 
 
-def _is_of_check(context: dg.InputContext) -> bool:
+def is_of_check(context: dg.InputContext) -> bool:
     """Return true for an input of an asset check, which measures the table with the partitions that are stored."""
     try:
         step = context.step_context

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
+from dagster_graveler.publishing.loaded_digests import loaded_digest
+from dagster_graveler.publishing.written import BRANCH, CONTENT
+
 if TYPE_CHECKING:
     from dagster_graveler.resources.graveler_branch import GravelerBranch
 
@@ -22,7 +25,8 @@ Paths = Mapping[dg.AssetKey, str]
 def with_branch_metadata(check: dg.AssetChecksDefinition, branch: str, paths: Paths) -> dg.AssetChecksDefinition:
     """Return a check whose results have the metadata `graveler/branch` and `graveler/content`.
 
-    The tables are measured before the function of the check runs. Metadata that the function returns take precedence.
+    The tables are measured before the function of the check runs, and those that `GravelerIOManager` loads as inputs
+    before they are loaded. Metadata that the function returns take precedence.
 
     Args:
         check: A check, or several that one function measures.
@@ -61,8 +65,10 @@ def with_branch_metadata(check: dg.AssetChecksDefinition, branch: str, paths: Pa
 
 def _measure(branch: str, paths: Paths) -> Callable[[Any], Any]:
     """Measure the tables of a check, and return a function that adds the metadata to its results."""
-    resource: GravelerBranch = getattr(dg.AssetCheckExecutionContext.get().resources, branch)
-    measured = {key: resource.measured(path) for key, path in paths.items()}
+    context = dg.AssetCheckExecutionContext.get()
+    resource: GravelerBranch = getattr(context.resources, branch)
+    step = context.get_step_execution_context()
+    measured = {key: _of_table(resource, step, path) for key, path in paths.items()}
 
     def add_to(result: Any) -> Any:
         if not isinstance(result, dg.AssetCheckResult):
@@ -71,6 +77,12 @@ def _measure(branch: str, paths: Paths) -> Callable[[Any], Any]:
         return result.with_metadata({**measured.get(key, {}), **result.metadata})
 
     return add_to
+
+
+def _of_table(resource: GravelerBranch, step: object, path: str) -> dict[str, Any]:
+    """Return the metadata of a table, with the digest of what the step has loaded, or of the table as it is now."""
+    digest = loaded_digest(step, resource.repository, path)
+    return resource.measured(path) if digest is None else {BRANCH: resource.name, CONTENT: digest}
 
 
 def _wrapped(function: Callable[..., Any], measure: Callable[[], Callable[[Any], Any]]) -> Callable[..., Any]:

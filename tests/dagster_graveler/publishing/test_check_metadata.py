@@ -123,6 +123,27 @@ def test_the_content_is_that_before_the_check_ran(branch: GravelerBranch) -> Non
     assert evaluation.metadata["graveler/content"] == written.metadata["graveler/content"]
 
 
+def test_the_content_is_that_before_the_input_was_loaded(
+    branch: GravelerBranch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = GravelerIOManager.load_input
+
+    def overtaken(self: GravelerIOManager, context: dg.InputContext) -> Any:
+        value = real(self, context)
+        self.branch.open_for_writing().put("letters/more", b"x")
+        return value
+
+    monkeypatch.setattr(GravelerIOManager, "load_input", overtaken)
+    resources = {"io_manager": GravelerIOManager(branch=branch), "branch": branch}
+    published = write_audit_publish(tables=[letters], checks=[returned], key="lake", job="publish")
+    defs = dg.Definitions.merge(published, dg.Definitions(resources=resources, executor=dg.in_process_executor))
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = defs.resolve_job_def("publish").execute_in_process(instance=instance, raise_on_error=False)
+    (written,) = result.asset_materializations_for_node("letters")
+    (evaluation,) = result.get_asset_check_evaluations()
+    assert evaluation.metadata["graveler/content"] == written.metadata["graveler/content"]
+
+
 def test_some_checks_of_one_function_can_be_selected(branch: GravelerBranch) -> None:
     defs = definitions(branch)
     sixth = dg.AssetSelection.checks(dg.AssetCheckKey(dg.AssetKey("digits"), "sixth"))
