@@ -33,8 +33,8 @@ def test_values_in_the_stores() -> None:
     }
 
 
-def test_limits_that_ask_for_patience() -> None:
-    assert sizes("Limits that ask for patience") == {
+def test_limits_after_which_a_retry_can_succeed() -> None:
+    assert sizes("Limits after which a retry can succeed") == {
         "layers of a branch, for bulk writes and prefix operations": f"{MAX_LAYERS} layers",
         "branch record to which a layer is added": f"{MAX_LAYER_BYTES:,} bytes",
         "time that a call spends on retries": f"{RetryBudget().total:.0f} s",
