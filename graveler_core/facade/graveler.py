@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
@@ -10,6 +11,7 @@ from graveler_core.engine.repositories import creation as lifecycle
 from graveler_core.engine.repositories.beginning import NewRepository
 from graveler_core.engine.staging import pressure
 from graveler_core.engine.staging.pressure import BranchPressure
+from graveler_core.errors import CorruptData
 from graveler_core.facade.access import Access
 from graveler_core.facade.completion import MigrationCompletion
 from graveler_core.facade.deletion import Deletion
@@ -29,6 +31,7 @@ from graveler_core.model.permission import Action
 from graveler_core.refs import repositories
 from graveler_core.stores import Reopening, Stores, portable
 from graveler_core.telemetry import FlowTarget
+from graveler_core.telemetry.events import tell_damaged
 from graveler_core.transfer.restorable import require_restorable
 
 
@@ -196,8 +199,15 @@ class Graveler(Deletion, MigrationCompletion, MigrationFromLakefs, MigrationFrom
         return Repository(stores, repositories.opened(stores.kv, stores.clock, stores.ids, repository_id(name)))
 
     @operation("list repositories", needs.some_repositories(Action.LIST_REPOSITORIES))
-    def list_repositories(
-        self, prefix: str = "", after: str = "", limit: int | None = None, *, start: str = "", end: str | None = None
+    def list_repositories(  # noqa: PLR0913 - one call, all of it optional
+        self,
+        prefix: str = "",
+        after: str = "",
+        limit: int | None = None,
+        *,
+        start: str = "",
+        end: str | None = None,
+        damaged: Callable[[CorruptData], object] | None = None,
     ) -> Listing[Repository]:
         """List repositories in order of their names, lazily, also incomplete ones. With access control, only those that
         the caller may list and read.
@@ -209,14 +219,17 @@ class Graveler(Deletion, MigrationCompletion, MigrationFromLakefs, MigrationFrom
             start: List only repositories whose names are not less than this (inclusive).
             end: List only repositories whose names are less than this (exclusive). `None` means no end; an end that is
                 not greater than `start` gives an empty listing.
+            damaged: Called for each repository whose record cannot be read, which is then left out. Without it, such a
+                record ends the listing.
 
         Returns:
             A listing of repositories. The token of an item is its name.
 
         Raises:
+            CorruptData: the record of a repository cannot be read, and `damaged` is not given.
             InvalidInput: an argument is not valid.
         """
-        found = repositories.listed(self._stores.kv, Bounds(prefix, after, start, end))
+        found = repositories.listed(self._stores.kv, Bounds(prefix, after, start, end), damaged)
         scopes = ((record, Scope(record.id)) for record in found)
         seen = (
             Repository(self._stores, record)
@@ -230,7 +243,8 @@ class Graveler(Deletion, MigrationCompletion, MigrationFromLakefs, MigrationFrom
         """List the branches with many staged changes, and whether they should be compacted, lazily.
 
         This reads counters, and the records of the branches that they name. A branch with fewer than 1,024 staged
-        records by each process and fewer than 10 layers may be missing.
+        records by each process and fewer than 10 layers may be missing. A branch whose records cannot be read is left
+        out, and the record is logged.
 
         Args:
             prefix: List only branches whose `<repository>/<branch>` begins with this.
@@ -244,7 +258,7 @@ class Graveler(Deletion, MigrationCompletion, MigrationFromLakefs, MigrationFrom
         Raises:
             InvalidInput: an argument is not valid.
         """
-        surveyed = pressure.survey(self._stores, **between(prefix, after))
+        surveyed = pressure.survey(self._stores, **between(prefix, after), damaged=tell_damaged)
         found = (item for item in surveyed if self._shows(branch_scope(item.repository.id, item.branch.id)))
         shown = (pressure_shown_to(self._stores.principal, item) for item in found)
         return Listing(shown, lambda item: item.token, limit)

@@ -27,6 +27,7 @@ from graveler_core.model.compaction import CompactionSettings, Thresholds
 from graveler_core.model.names import branch_id
 from graveler_core.model.permission import Action
 from graveler_core.model.retention import RetentionRules
+from graveler_core.telemetry.events import tell_damaged
 
 
 class Maintenance(Handle):
@@ -146,7 +147,7 @@ class Maintenance(Handle):
     @operation("list compactions", needs.repository(Action.LIST_BRANCHES))
     def compactions(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[BranchCompactions]:
         """List the recorded compactions by branch, ordered by name, lazily. Branches that were never compacted are left
-        out.
+        out, and so are branches whose records cannot be read, which are logged.
 
         Args:
             prefix: List only branches whose names begin with this.
@@ -160,7 +161,7 @@ class Maintenance(Handle):
             InvalidInput: an argument is not valid.
         """
         names = between(prefix, after)
-        found = histories(self._stores, self._active(), **names)
+        found = histories(self._stores, self._active(), **names, damaged=tell_damaged)
         return Listing(found, lambda item: item.branch, limit)
 
     @operation("sweep", needs.repository(Action.COLLECT_GARBAGE))

@@ -1,7 +1,8 @@
 """Metrics of staged changes and compactions, read from the store through the façade at each scrape.
 
 Nothing is remembered between two scrapes. Several servers can report on one store, and a restart loses nothing. The
-number of branches is limited; omitted ones are counted. Branch names are labels, so everyone who may scrape can see
+number of branches is limited; omitted ones are counted. A branch or repository whose records cannot be read is left
+out, and the record is logged. Branch names are labels, so everyone who may scrape can see
 them.
 """
 
@@ -20,6 +21,7 @@ from graveler_core.errors import GravelerError, NotFound
 from graveler_core.facade.graveler import Graveler
 from graveler_core.model.compaction import SECONDS, CompactionHistory, CompactionOutcome
 from graveler_core.model.entities import RepositoryState
+from graveler_core.telemetry.events import tell_damaged
 
 MOST_BRANCHES = 1_000
 """Default number of branches in a scrape."""
@@ -74,7 +76,7 @@ class StoreCollector(Collector):
         ones.
         """
         number = 0
-        for repository in self._graveler.list_repositories():
+        for repository in self._graveler.list_repositories(damaged=tell_damaged):
             if repository.state is RepositoryState.INCOMPLETE:
                 continue
             with suppress(NotFound):  # the repository was deleted in the meantime

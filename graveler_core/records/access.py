@@ -6,19 +6,22 @@ deleted without a predicate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from graveler_core.codec.records import decode, encode
 from graveler_core.errors import CorruptData, GravelerError, OutcomeUnknown, PredicateFailed, SlowDown, Unavailable
 from graveler_core.kv.bulk import delete_together, get_many, write_and_swap
-from graveler_core.kv.store import Item, KeyValue, Predicate, Store
+from graveler_core.kv.store import Item, KeyValue, Predicate, Store, Stored
 from graveler_core.model.bounds import Bounds
 from graveler_core.model.entities import Record
 from graveler_core.records.location import Folder, Location, record_name
 
+K = TypeVar("K")
 R = TypeVar("R", bound=Record)
+Damaged = Callable[[CorruptData], object]
+"""Function that is called for each record that cannot be read."""
 LOST_ANSWERS = 3
 """Number of times that a swap is sent if its responses are lost."""
 
@@ -33,8 +36,7 @@ class Held(Generic[R]):
 
 def read(kv: Store, location: Location[R]) -> Held[R] | None:
     """Read a record. Return `None` if it does not exist."""
-    stored = kv.get(location.partition, location.key)
-    return None if stored is None else Held(decode(location.model, stored.value, location.name), stored.predicate)
+    return _held(location, kv.get(location.partition, location.key))
 
 
 def read_many(kv: Store, locations: Sequence[Location[Any]]) -> list[Held[Any] | None]:
@@ -44,10 +46,23 @@ def read_many(kv: Store, locations: Sequence[Location[Any]]) -> list[Held[Any] |
         The records in the order of the locations, `None` for each one that does not exist.
     """
     found = get_many(kv, [(location.partition, location.key) for location in locations])
-    return [
-        None if stored is None else Held(decode(location.model, stored.value, location.name), stored.predicate)
-        for location, stored in zip(locations, found, strict=True)
-    ]
+    return [_held(location, stored) for location, stored in zip(locations, found, strict=True)]
+
+
+def read_undamaged(kv: Store, locations: Mapping[K, Location[R]], damaged: Damaged) -> dict[K, Held[R] | None]:
+    """Read several records as `read_many` does, but call `damaged` for each one that cannot be read.
+
+    Returns:
+        The records, `None` for each one that does not exist. Records that cannot be read are left out.
+    """
+    found = get_many(kv, [(location.partition, location.key) for location in locations.values()])
+    undamaged: dict[K, Held[R] | None] = {}
+    for (key, location), stored in zip(locations.items(), found, strict=True):
+        try:
+            undamaged[key] = _held(location, stored)
+        except CorruptData as e:
+            damaged(e)
+    return undamaged
 
 
 def write(kv: Store, location: Location[R], record: R) -> None:
@@ -187,7 +202,7 @@ def scan(
     *,
     prefix: str = "",
     after: str = "",
-    damaged: Callable[[CorruptData], object] | None = None,
+    damaged: Damaged | None = None,
 ) -> Iterator[tuple[str, Held[R]]]:
     """Yield the records of a folder with their names, in the byte order of the names.
 
@@ -207,22 +222,27 @@ def scan(
     yield from _records(folder, kv.scan(folder.partition, prefix=base, start=max(base, start)), damaged)
 
 
-def scan_within(kv: Store, folder: Folder[R], within: Bounds) -> Iterator[tuple[str, Held[R]]]:
+def scan_within(
+    kv: Store, folder: Folder[R], within: Bounds, damaged: Damaged | None = None
+) -> Iterator[tuple[str, Held[R]]]:
     """Yield the records whose names are within bounds, with their names, in the byte order of the names.
 
-    The store reads no row outside of the bounds.
+    The store reads no row outside of the bounds. `damaged` is used as in `scan`.
 
     Raises:
-        CorruptData: A record cannot be read.
+        CorruptData: A record cannot be read, and `damaged` is not given.
     """
     first, last = within.interval()
     start, end = folder.prefix + first, None if last is None else folder.prefix + last
-    yield from _records(folder, kv.scan(folder.partition, prefix=folder.prefix, start=start, end=end))
+    yield from _records(folder, kv.scan(folder.partition, prefix=folder.prefix, start=start, end=end), damaged)
 
 
-def _records(
-    folder: Folder[R], rows: Iterable[KeyValue], damaged: Callable[[CorruptData], object] | None = None
-) -> Iterator[tuple[str, Held[R]]]:
+def _held(location: Location[R], stored: Stored | None) -> Held[R] | None:
+    """Decode a record that was read."""
+    return None if stored is None else Held(decode(location.model, stored.value, location.name), stored.predicate)
+
+
+def _records(folder: Folder[R], rows: Iterable[KeyValue], damaged: Damaged | None) -> Iterator[tuple[str, Held[R]]]:
     for row in rows:
         name = row.key[len(folder.prefix) :].decode()
         try:

@@ -19,7 +19,7 @@ from graveler_core.model.entities import RepositoryRecord, RepositoryState
 from graveler_core.model.ids import Nonce, RepositoryId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
-from graveler_core.records.access import Held
+from graveler_core.records.access import Damaged, Held
 
 CREATION_TIME = timedelta(minutes=2)
 """Maximum duration of a creation. An older creation counts as failed, and every process that sees it may mark it so."""
@@ -190,8 +190,12 @@ def active(kv: Store, within: Bounds = ALL) -> Iterator[RepositoryRecord]:
     return (repo for repo in listed(kv, within) if repo.state is RepositoryState.ACTIVE)
 
 
-def listed(kv: Store, within: Bounds = ALL) -> Iterator[RepositoryRecord]:
-    """Yield the active and incomplete repositories in the order of their names."""
-    for _, held in access.scan_within(kv, keys.REPOSITORIES, within):
+def listed(kv: Store, within: Bounds = ALL, damaged: Damaged | None = None) -> Iterator[RepositoryRecord]:
+    """Yield the active and incomplete repositories in the order of their names.
+
+    `damaged` is called for each record that cannot be read, which is then left out. Without it, such a record ends the
+    listing.
+    """
+    for _, held in access.scan_within(kv, keys.REPOSITORIES, within, damaged):
         if not held.value.state.passes:
             yield held.value

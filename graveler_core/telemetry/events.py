@@ -13,6 +13,7 @@ from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import Any
 
+from graveler_core.errors import CorruptData
 from graveler_core.telemetry.secrets import without_secrets
 
 NAME = "graveler"
@@ -47,6 +48,14 @@ def tell(flow: str, level: int, text: str, /, **fields: Any) -> None:
         logger.log(level, text, extra=dict(_fit(None, "", fields)))
     else:
         structured.log(level, text, **fields)
+
+
+def tell_damaged(error: CorruptData) -> None:
+    """Log a record that was left out of a listing because it cannot be read. The message is not logged, because it may
+    contain paths.
+    """
+    record, kind = error.details.get("name"), str(error.kind)
+    tell("damaged record", logging.ERROR, "a record that cannot be read was left out", record=record, error=kind)
 
 
 @contextmanager

@@ -164,7 +164,7 @@ def _emptied(work: CleaningCall, held: Held[DeletedRepository], inner: Position)
         if folder != PARTITIONS or name > after:
             work.drop_partition(partition)
             yield nonce, PARTITIONS, name
-    for _, ended in pressure.forget_ended(work.stores, prefix=f"{repo.id}/"):
+    for _, ended in pressure.forget_ended(work.stores, prefix=f"{repo.id}/", damaged=work.damaged):
         work.done.counters += ended
     _release(work, repo)
     if access.remove(work.stores.kv, _where(held), held):

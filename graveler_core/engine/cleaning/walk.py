@@ -97,9 +97,12 @@ def waiting(stores: Stores, plan: CleaningPlan | None = None) -> Waiting:
 
 def _counters(work: CleaningCall, at: Position) -> Iterator[Step]:
     prefix = f"{work.plan.repository}/" if work.plan.repository else ""
-    for branch, ended in pressure.forget_ended(work.stores, prefix=prefix, after=at[0], dry_run=work.plan.dry_run):
-        work.done.counters += ended
-        yield (branch,), 1
+    with work.trying("counters"):
+        for branch, ended in pressure.forget_ended(
+            work.stores, prefix=prefix, after=at[0], dry_run=work.plan.dry_run, damaged=work.damaged
+        ):
+            work.done.counters += ended
+            yield (branch,), 1
 
 
 def stale(work: CleaningCall, at: Position) -> Iterator[Step]:

@@ -20,7 +20,7 @@ from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
-from graveler_core.records.access import Held
+from graveler_core.records.access import Damaged, Held
 from graveler_core.stores import Registers, Stores
 
 _TRIES = 5
@@ -74,13 +74,18 @@ class BranchCompactions:
 
 
 def histories(
-    stores: Stores, repository: RepositoryRecord, *, prefix: str = "", after: str = ""
+    stores: Stores, repository: RepositoryRecord, *, prefix: str = "", after: str = "", damaged: Damaged
 ) -> Iterator[BranchCompactions]:
-    """Yield the histories of all existing branches that were compacted, lazily and in order of their names."""
-    held = access.scan(stores.kv, keys.compaction_histories(repository), prefix=prefix, after=after)
+    """Yield the histories of all existing branches that were compacted, lazily and in order of their names.
+
+    `damaged` is called for each branch or history that cannot be read, which is then left out.
+    """
+    held = access.scan(stores.kv, keys.compaction_histories(repository), prefix=prefix, after=after, damaged=damaged)
     while batch := [(BranchId(name), kept.value) for name, kept in islice(held, _AT_ONCE)]:
-        branches = access.read_many(stores.kv, [keys.branch(repository, name) for name, _ in batch])
-        for (name, known), branch in zip(batch, branches, strict=True):
+        wanted = {name: keys.branch(repository, name) for name, _ in batch}
+        branches = access.read_undamaged(stores.kv, wanted, damaged)
+        for name, known in batch:
+            branch = branches.get(name)
             if branch is not None and branch.value.uid == known.uid:
                 yield BranchCompactions(name, known)
 

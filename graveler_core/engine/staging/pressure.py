@@ -5,6 +5,9 @@ written to, and not on their content. Branches with few staged records and few l
 found. Source: seed 004, `Sensor`.
 
 A survey removes counters of layers that are not listed by any branch, because no branch will list them again.
+
+A record that cannot be read is passed to the caller's `damaged`, and only the branches that need it are left out. Their
+counters stay, because it is unknown which layers are listed.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ import pyarrow.compute as pc
 from graveler_core.engine.protocol import write_counters as counting
 from graveler_core.engine.protocol.registers import fresh
 from graveler_core.engine.protocol.retry import retry
-from graveler_core.errors import InvalidInput, PredicateFailed
+from graveler_core.errors import CorruptData, InvalidInput, PredicateFailed
 from graveler_core.model.compaction import CompactionSettings, Counted, StagedCounts, Thresholds
 from graveler_core.model.entities import BranchRecord, RepositoryRecord, RepositoryState
 from graveler_core.model.entry import TOMBSTONE
@@ -28,7 +31,7 @@ from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.model.layers import SealedToken, SegmentLayer
 from graveler_core.records import access
 from graveler_core.records import layout as keys
-from graveler_core.records.access import Held
+from graveler_core.records.access import Damaged, Held
 from graveler_core.staging.pressure import Load, Pressure, pressure
 from graveler_core.staging.stack import layers_of, scan
 from graveler_core.stores import Registers, Stores
@@ -64,34 +67,38 @@ class _Counters:
     found: dict[str, StagedCounts] = field(default_factory=dict)
 
 
-def survey(stores: Stores, *, prefix: str = "", after: str = "") -> Iterator[BranchPressure]:
+def survey(stores: Stores, *, prefix: str = "", after: str = "", damaged: Damaged) -> Iterator[BranchPressure]:
     """Yield the branches that counters name, lazily and in the order of the names of the counters.
 
     Args:
         stores: Stores of the flow.
         prefix: Limits the result to tokens with this prefix: `<repository>/` for one repository.
         after: Token of a branch. Limits the result to the branches that follow it in this order.
+        damaged: Called for each record that cannot be read. The branches that need it are left out.
     """
-    settings: dict[str, CompactionSettings] = {}
-    for found, repository, branch in _looked_up(stores, prefix, after):
+    settings: dict[str, CompactionSettings | None] = {}
+    for found, repository, branch in _looked_up(stores, prefix, after, damaged):
         for name in _ended(found, repository, branch):
             counting.remove(stores, name)
         if repository is not None and branch is not None and found.found:
             if repository.uid not in settings:
-                settings[repository.uid] = settings_of(stores, repository)
-            yield _pressure(stores, repository, branch, found, settings[repository.uid])
+                settings[repository.uid] = _undamaged_settings(stores, repository, damaged)
+            if (known := settings[repository.uid]) is not None:
+                yield _pressure(stores, repository, branch, found, known)
 
 
 def forget_ended(
-    stores: Stores, *, prefix: str = "", after: str = "", dry_run: bool = False
+    stores: Stores, *, prefix: str = "", after: str = "", dry_run: bool = False, damaged: Damaged
 ) -> Iterator[tuple[str, int]]:
     """Remove the counters of layers that no longer exist, as a survey does, without reading anything else.
+
+    `damaged` is called for each record that cannot be read. The counters that need it stay.
 
     Yields:
         The token of each branch that counters name, even if the branch does not exist, and the number of counters
         that were removed, lazily.
     """
-    for found, repository, branch in _looked_up(stores, prefix, after):
+    for found, repository, branch in _looked_up(stores, prefix, after, damaged):
         ended = _ended(found, repository, branch)
         for name in () if dry_run else ended:
             counting.remove(stores, name)
@@ -180,30 +187,52 @@ def _counters(repo: RepositoryId, branch: BranchId, rows: Iterator[tuple[str, He
 
 
 def _looked_up(
-    stores: Stores, prefix: str, after: str
+    stores: Stores, prefix: str, after: str, damaged: Damaged
 ) -> Iterator[tuple[_Counters, RepositoryRecord | None, BranchRecord | None]]:
     """Yield the branches that counters name, with their repository and branch records. The records are read after the
-    counters.
+    counters. A branch whose record, or whose repository's record, cannot be read is yielded without counters.
     """
     # In the names of counters, a colon follows "<repository>/<branch>". No other branch sorts in between.
-    counters = access.scan(stores.kv, keys.COUNTS, prefix=prefix, after=f"{after}:\x7f" if after else "")
+    counters = access.scan(
+        stores.kv, keys.COUNTS, prefix=prefix, after=f"{after}:\x7f" if after else "", damaged=damaged
+    )
     groups = groupby(counters, key=lambda row: (row[1].value.repository, row[1].value.branch))
     while batch := [_counters(*named, rows) for named, rows in islice(groups, AT_ONCE)]:
-        repositories = _repositories(stores, {found.repository for found in batch})
-        known = [found for found in batch if found.repository in repositories]
-        branches = access.read_many(
-            stores.kv, [keys.branch(repositories[found.repository], found.branch) for found in known]
-        )
-        held = {(found.repository, found.branch): branch for found, branch in zip(known, branches, strict=True)}
+        repositories = _repositories(stores, {found.repository for found in batch}, damaged)
+        wanted = {
+            (found.repository, found.branch): keys.branch(repository, found.branch)
+            for found in batch
+            if (repository := repositories.get(found.repository)) is not None
+        }
+        branches = access.read_undamaged(stores.kv, wanted, damaged)
+        unreadable = wanted.keys() - branches.keys()
         for found in batch:
-            branch = held.get((found.repository, found.branch))
-            yield found, repositories.get(found.repository), None if branch is None else branch.value
+            named = (found.repository, found.branch)
+            if found.repository not in repositories or named in unreadable:
+                yield _Counters(*named), None, None
+            else:
+                branch = branches.get(named)
+                yield found, repositories[found.repository], None if branch is None else branch.value
 
 
-def _repositories(stores: Stores, names: set[RepositoryId]) -> dict[RepositoryId, RepositoryRecord]:
-    found = access.read_many(stores.kv, [keys.repository(name) for name in sorted(names)])
-    held = [repository.value for repository in found if repository is not None]
-    return {repository.id: repository for repository in held if repository.state is RepositoryState.ACTIVE}
+def _repositories(
+    stores: Stores, names: set[RepositoryId], damaged: Damaged
+) -> dict[RepositoryId, RepositoryRecord | None]:
+    """Return the repositories, `None` for each one that is not active. Those that cannot be read are left out."""
+    found = access.read_undamaged(stores.kv, {name: keys.repository(name) for name in sorted(names)}, damaged)
+    return {
+        name: held.value if held is not None and held.value.state is RepositoryState.ACTIVE else None
+        for name, held in found.items()
+    }
+
+
+def _undamaged_settings(stores: Stores, repository: RepositoryRecord, damaged: Damaged) -> CompactionSettings | None:
+    """Return the thresholds of a repository, or `None` if they cannot be read."""
+    try:
+        return settings_of(stores, repository)
+    except CorruptData as e:
+        damaged(e)
+        return None
 
 
 def _ended(found: _Counters, repository: RepositoryRecord | None, branch: BranchRecord | None) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
@@ -19,6 +20,9 @@ from graveler_core.metrics.collector import StoreCollector
 from graveler_core.model.compaction import SECONDS, CompactionHistory, CompactionOutcome, CompactionRun
 from graveler_core.model.entities import RepositoryState
 from graveler_core.model.ids import BranchId, BranchUid
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.records.location import Location
 from graveler_core.testing.counting_store import Counting
 from graveler_core.testing.faulty_store import Faulty, Refuse
 from tests.unit.engine.world import World
@@ -125,7 +129,7 @@ def test_durations_are_a_histogram_of_those_that_found_something_to_do(
         )
     found = [BranchCompactions(BranchId("main"), history)]
     flights = SimpleNamespace(id="flights", state=RepositoryState.ACTIVE, compactions=lambda: found)
-    monkeypatch.setattr(scraped.graveler, "list_repositories", lambda: [flights])
+    monkeypatch.setattr(scraped.graveler, "list_repositories", lambda **_: [flights])
     name = "graveler_compaction_duration_seconds"
     buckets = [scraped.of(f"{name}_bucket", le=bound) for bound in [*map(str, SECONDS), "+Inf"]]
     assert buckets == [0, 1, 1, 1, 1, 2, 2, 2, 2, 2, 3]
@@ -186,7 +190,7 @@ def test_a_repository_that_is_deleted_during_a_scrape_is_left_out(
         scraped.compact(repo, "main")
     listed = scraped.graveler.list_repositories
 
-    def then_deleted() -> Iterator[object]:
+    def then_deleted(**_: object) -> Iterator[object]:
         for repository in list(listed()):
             if repository.id == "flights":
                 scraped.graveler.delete_repository("flights")
@@ -195,6 +199,31 @@ def test_a_repository_that_is_deleted_during_a_scrape_is_left_out(
     monkeypatch.setattr(scraped.graveler, "list_repositories", then_deleted)
     assert scraped.branches("graveler_compaction_duration_seconds_count") == ["weather/main"]
     assert scraped.samples()["graveler_up", frozenset()] == 1
+
+
+@pytest.mark.parametrize("damage", ["branch", "repository", "counter", "history"])
+def test_a_damaged_record_hides_only_what_needs_it(scraped: Scraped, damage: str) -> None:
+    scraped.repository("weather")
+    for repo in ("flights", "weather"):
+        scraped.remove(repo, "main", 300)
+        scraped.compact(repo, "main")
+        scraped.remove(repo, "main", 300)
+    flights, main = scraped.graveler.repository("flights")._record, BranchId("main")
+    counters = [name for name, _ in access.scan(scraped.kv, keys.COUNTS, prefix="flights/")]
+    places: dict[str, Location[Any]] = {
+        "branch": keys.branch(flights, main),
+        "repository": keys.repository(flights.id),
+        "counter": keys.COUNTS.at(counters[0]),
+        "history": keys.compaction_history(flights, main),
+    }
+    where = places[damage]
+    scraped.kv.set(where.partition, where.key, b"junk")
+    assert scraped.samples()["graveler_up", frozenset()] == 1
+    staged, compacted = {"flights/main", "weather/main"}, {"flights/main", "weather/main"}
+    staged -= set() if damage == "history" else {"flights/main"}
+    compacted -= set() if damage == "counter" else {"flights/main"}
+    assert set(scraped.branches("graveler_branch_pressure")) == staged
+    assert set(scraped.branches("graveler_compaction_duration_seconds_count")) == compacted
 
 
 def test_registering_reads_nothing_and_names_every_metric(scraped: Scraped) -> None:

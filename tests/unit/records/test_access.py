@@ -35,6 +35,19 @@ def test_read_many_keeps_the_order(kv: Interposed) -> None:
     assert access.read_many(kv, []) == []
 
 
+def test_damaged_records_are_reported_and_the_others_read(kv: Interposed) -> None:
+    names = [TagId(name) for name in ("v0", "v1", "v2")]
+    access.write(kv, WHERE, tag("c1"))
+    kv.set(WHERE.partition, keys.tag(REPOSITORY, names[0]).key, b"junk")
+    kv.reset()
+    damaged: list[CorruptData] = []
+    found = access.read_undamaged(kv, {name: keys.tag(REPOSITORY, name) for name in names}, damaged.append)
+    assert {name: held and held.value for name, held in found.items()} == {"v1": tag("c1"), "v2": None}
+    assert [error.details["name"] for error in damaged] == [keys.tag(REPOSITORY, names[0]).name]
+    assert kv.verbs == ["get_many"]
+    assert access.read_undamaged(kv, {}, damaged.append) == {}
+
+
 def test_create_and_replace_and_remove(kv: Interposed) -> None:
     first = access.create(kv, WHERE, tag("c1"))
     with pytest.raises(PredicateFailed):

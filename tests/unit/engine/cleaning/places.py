@@ -7,9 +7,12 @@ from datetime import timedelta
 from graveler_core.engine.cleaning import Cleaned, CleaningPlan, clean
 from graveler_core.facade.branch import Branch
 from graveler_core.kv.store import Store
+from graveler_core.model.compaction import Counted, StagedCounts
 from graveler_core.model.entities import Cleanup, DeletedRepository, NamespaceClaim, RepositoryRecord
+from graveler_core.model.ids import BranchId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
+from graveler_core.records.location import Location
 from graveler_core.staging.stack import layers_of
 from tests.unit.engine.flows import table
 from tests.unit.engine.world import World, entry
@@ -32,6 +35,22 @@ def fill(world: World, name: str = "repo") -> Branch:
     main.remove_prefix("none/")
     main.stage("k/6", entry(6))
     return main
+
+
+def count(world: World, repo: RepositoryRecord, layer: str, branch: str = "main") -> Location[StagedCounts]:
+    """A counter of a layer, wherever the layer is listed."""
+    name = BranchId(branch)
+    record = StagedCounts(
+        repository=repo.id,
+        uid=repo.uid,
+        branch=name,
+        layer=layer,
+        counted=Counted(writes=1),
+        since=world.clock.now(),
+    )
+    where = keys.COUNTS.at(f"{keys.counts_of_layer(repo.id, name, layer)}writer")
+    access.write(world.kv, where, record)
+    return where
 
 
 def deleted(world: World, name: str = "repo") -> RepositoryRecord:

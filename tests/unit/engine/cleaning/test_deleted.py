@@ -21,6 +21,7 @@ from tests.unit.engine.cleaning.places import (
     WEEKS,
     claim_of,
     cleaned,
+    count,
     deleted,
     entry_of,
     fill,
@@ -254,6 +255,18 @@ def test_a_damaged_record_leaves_the_repository_to_people(world: World) -> None:
     assert [what for what, _ in done.failures] == [f"deleted repository repo/{repo.uid}"]
     assert where.name in done.failures[0][1]
     assert entry_of(world, repo) is not None
+
+
+def test_a_damaged_branch_of_the_next_repository_does_not_keep_the_entry(world: World) -> None:
+    repo = deleted(world)
+    again = world.graveler().create_repository("repo", world.namespace("second"))._record
+    where, counter = keys.branch(again, again.default_branch), count(world, again, "of no branch")
+    world.kv.set(where.partition, where.key, b"junk")
+    done = cleaned(world)
+    assert done.repositories == 1
+    assert entry_of(world, repo) is None
+    assert {what for what, _ in done.failures} == {where.name}
+    assert world.kv.get(counter.partition, counter.key) is not None
 
 
 def test_a_damaged_entry_is_passed_by(world: World) -> None:

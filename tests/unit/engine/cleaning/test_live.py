@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from functools import partial
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -24,7 +25,7 @@ from graveler_core.records.location import Location
 from graveler_core.staging import area
 from graveler_core.testing.counting_store import Counting
 from graveler_core.testing.plain_store import PlainStore
-from tests.unit.engine.cleaning.places import cleaned, deleted, fill, listed, partitions, recorded, staged_files
+from tests.unit.engine.cleaning.places import cleaned, count, deleted, fill, listed, partitions, recorded, staged_files
 from tests.unit.engine.flows import table
 from tests.unit.engine.interposed import WRITES, Crash, Interposed
 from tests.unit.engine.world import World, entry
@@ -444,6 +445,55 @@ def test_a_damaged_record_is_reported_and_the_rest_goes_on(world: World) -> None
     done = cleaned(world, PLAN)
     assert done.records >= 4
     assert {why.split(":")[0] for _, why in done.failures} == {f"{where.partition.decode()}/cleanup/aaa", where.name}
+
+
+@pytest.mark.parametrize("damage", ["branch", "repository", "counter"])
+def test_counters_that_need_a_damaged_record_stay_and_the_others_go(world: World, damage: str) -> None:
+    repo, other = record_of(world), world.repository("other")._record
+    own, gone = count(world, other, "of no branch"), count(world, repo, "of no branch")
+    places: dict[str, Location[Any]] = {
+        "branch": keys.branch(other, BranchId("main")),
+        "repository": keys.repository(other.id),
+        "counter": own,
+    }
+    where = places[damage]
+    stored = world.kv.get(where.partition, where.key)
+    assert stored is not None
+    world.kv.set(where.partition, where.key, stored.value[:-1] + b',"field_of_a_later_version":1}')
+    done = clean(world.stores(), PLAN)
+    assert (done.counters, done.next) == (1, None)
+    assert done.failures
+    assert all(why.startswith(where.name) for _, why in done.failures)
+    assert world.kv.get(own.partition, own.key) is not None
+    assert world.kv.get(gone.partition, gone.key) is None
+    world.kv.set(where.partition, where.key, stored.value)
+    done = clean(world.stores(), PLAN)
+    assert (done.counters, done.failures) == (1, [])
+
+
+def test_counters_behind_a_damaged_record_go_in_calls_of_limited_size(world: World) -> None:
+    repo = record_of(world)
+    for branch in ("a", "b", "c"):
+        count(world, repo, "of no branch", branch)
+    world.kv.set(keys.partition(repo), b"branches/b", b"junk")
+    after, counters = '["counters",""]', 0
+    for _ in range(10):
+        done = clean(world.stores(), CleaningPlan(limit=1), after=after)
+        counters += done.counters
+        if done.next is None:
+            break
+        after = done.next
+    assert done.next is None
+    assert counters == 2
+    assert [name.partition(":")[0] for name, _ in access.scan(world.kv, keys.COUNTS)] == ["repo/b"]
+
+
+def test_a_removal_of_counters_that_fails_is_reported(world: World) -> None:
+    count(world, record_of(world), "of no branch")
+    with patch("graveler_core.engine.protocol.write_counters.remove", side_effect=Unavailable("gone")):
+        done = clean(world.stores(), PLAN)
+    assert done.failures == [("counters", "gone")]
+    assert clean(world.stores(), PLAN).counters == 1
 
 
 def test_plans_and_tokens_are_checked(world: World) -> None:

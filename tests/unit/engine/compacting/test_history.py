@@ -6,6 +6,8 @@ import pytest
 
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
+from graveler_core.model.ids import BranchId
+from graveler_core.records import layout as keys
 from graveler_core.testing.counting_store import Counting
 from tests.unit.engine.world import World, entry
 
@@ -44,6 +46,15 @@ def test_they_are_those_of_branches_that_there_are(opened: Open) -> None:
     assert [found.branch for found in repo.compactions(after="dev")] == ["main"]
     assert [page.next for page in repo.compactions().pages(1)] == ["dev", None]
     assert next(repo.compactions()).history == repo.branch("dev").compactions()
+
+
+@pytest.mark.parametrize("damage", ["branch", "history"])
+def test_a_damaged_record_hides_only_its_branch(opened: Open, damage: str) -> None:
+    compacted(opened.repo, "main", "dev")
+    record, dev = opened.repo._record, BranchId("dev")
+    where = keys.branch(record, dev) if damage == "branch" else keys.compaction_history(record, dev)
+    opened.kv.set(where.partition, where.key, b"junk")
+    assert [found.branch for found in opened.repo.compactions()] == ["main"]
 
 
 def test_branches_are_read_many_at_once_and_no_more_than_are_asked_for(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -13,8 +15,10 @@ from graveler_core.errors import Conflict, Kind, NoChanges, SlowDown
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.model.compaction import CompactionOutcome, Thresholds
+from graveler_core.model.ids import BranchId
 from graveler_core.model.layers import MAX_LAYERS
 from graveler_core.records import layout as keys
+from graveler_core.records.location import Location
 from graveler_core.staging.pressure import Load
 from graveler_core.staging.write_counts import WriteCounts
 from graveler_core.testing.counting_store import Counting
@@ -208,6 +212,35 @@ def test_a_survey_reads_counters_and_the_records_they_name(many: Process) -> Non
     assert len(list(many.graveler.pressures("repo/"))) == 5
     assert many.kv.counts.total() <= 4
     assert many.kv.counts["scan"] == 1
+
+
+@pytest.mark.parametrize("damage", ["branch", "repository", "counter", "thresholds"])
+def test_a_survey_leaves_out_what_needs_a_damaged_record_and_removes_no_counter_of_it(
+    world: World, many: Process, damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    before, first = counters(world), many.graveler.repository("repo-b")._record
+    places: dict[str, Location[Any]] = {
+        "branch": keys.branch(first, BranchId("main")),
+        "repository": keys.repository(first.id),
+        "counter": keys.COUNTS.at(before[0]),
+        "thresholds": keys.compaction_settings(first),
+    }
+    where = places[damage]
+    world.kv.set(where.partition, where.key, b"junk")
+    with caplog.at_level(logging.ERROR, logger="graveler.damaged_record"):
+        found = [found.token for found in many.graveler.pressures()]
+    assert sorted(found) == ["repo/a", "repo/a-b", "repo/a.b", "repo/aa", "repo/b"]
+    assert [event.__dict__["record"] for event in caplog.records] == [where.name]
+    assert counters(world) == before
+
+
+def test_a_survey_of_a_damaged_branch_goes_on_behind_it(world: World, many: Process) -> None:
+    where = keys.branch(many.graveler.repository("repo")._record, BranchId("a.b"))
+    world.kv.set(where.partition, where.key, b"junk")
+    every = [found.token for found in many.graveler.pressures()]
+    assert sorted(every) == ["repo-b/main", "repo/a", "repo/a-b", "repo/aa", "repo/b"]
+    for place, token in enumerate(every):
+        assert [found.token for found in many.graveler.pressures(after=token)] == every[place + 1 :]
 
 
 def test_thresholds_of_a_repository_and_of_a_branch(one: Process, two: Process) -> None:

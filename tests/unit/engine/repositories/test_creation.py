@@ -7,7 +7,16 @@ from datetime import timedelta
 
 import pytest
 
-from graveler_core.errors import Conflict, GravelerError, InvalidInput, Kind, LimitExceeded, NotFound, NotUnique
+from graveler_core.errors import (
+    Conflict,
+    CorruptData,
+    GravelerError,
+    InvalidInput,
+    Kind,
+    LimitExceeded,
+    NotFound,
+    NotUnique,
+)
 from graveler_core.facade.graveler import Graveler
 from graveler_core.model.entities import DeletedState, RepositoryState
 from graveler_core.model.ids import RepositoryId
@@ -346,6 +355,17 @@ class TestList:
         assert [repo.id for repo in g.list_repositories(prefix="b")] == ["b-1", "b-2"]
         assert [repo.id for repo in g.list_repositories(after="a-1", limit=2)] == ["a-2", "b-1"]
         assert [page.next for page in g.list_repositories().pages(2)] == ["a-2", None]
+
+    def test_damaged_records_are_left_out_or_raised(self, world: World, g: Graveler) -> None:
+        for name in ("a-1", "a-2", "a-3"):
+            g.create_repository(name, world.namespace(name))
+        where = keys.repository(RepositoryId("a-2"))
+        world.kv.set(where.partition, where.key, b"junk")
+        damaged: list[CorruptData] = []
+        assert [repo.id for repo in g.list_repositories(damaged=damaged.append)] == ["a-1", "a-3"]
+        assert [error.details["name"] for error in damaged] == [where.name]
+        with pytest.raises(CorruptData, match=where.name):
+            list(g.list_repositories())
 
 
 def test_a_write_reaches_no_earlier_repository_with_the_name(world: World, g: Graveler) -> None:
