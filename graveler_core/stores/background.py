@@ -80,6 +80,7 @@ class HookCalls(ForkSafe):
         self._patience = patience
         self._waiting = deque[Callable[[], object]]()
         self._thread: threading.Thread | None = None
+        self._registered = False
         self._process = os.getpid()
         super().__init__()
 
@@ -93,20 +94,27 @@ class HookCalls(ForkSafe):
                 return
             self._waiting.append(traced("background", _nowhere, changes=False)(work))
             if self._thread is None:
-                atexit.unregister(self.close)  # the thread may have started before
-                atexit.register(self.close)
+                self._register()
                 self._thread = threading.Thread(target=self._run, name="graveler-hooks", daemon=True)
                 self._thread.start()
 
     def close(self) -> None:
         """Wait until all calls are made, but not longer than `CLOSE_SECONDS`."""
-        atexit.unregister(self.close)
+        with self._lock:
+            atexit.unregister(self.close)
+            self._registered = False
         if self._process != os.getpid():
             return
         thread = self._thread
         if thread is not None:
             thread.join(self._patience)
             self._waiting.clear()
+
+    def _register(self) -> None:
+        """Let the exit of the process close this object. A registration takes memory, also after its end."""
+        if not self._registered:
+            atexit.register(self.close)
+            self._registered = True
 
     def _run(self) -> None:
         while True:

@@ -46,7 +46,7 @@ _ANOTHER_CAME_FIRST = (Kind.TransactionConflict, Kind.LostRace)
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class StreamBatch:
     """Batch of a stream."""
 
     query: str
@@ -70,7 +70,7 @@ class Job:
     uploaded: Sequence[Uploaded]
     key: str
     """Idempotency key."""
-    batch: Batch | None = None
+    batch: StreamBatch | None = None
     """Batch of a stream that the files are."""
 
 

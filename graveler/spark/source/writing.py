@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
-from graveler.spark.source.publishing import Batch, Job, publish
+from graveler.spark.source.publishing import Job, StreamBatch, publish
 from graveler.spark.source.staging import stage
 from graveler.spark.source.target import Target
 from graveler.spark.source.upload import Uploaded, discard, upload
@@ -82,7 +82,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
             raise InvalidInput(
                 "option 'query': is required, because Spark does not report the id of the query", option="query"
             )
-        batch = Batch(query, batchId)
+        batch = StreamBatch(query, batchId)
         publish(self.target, Job(uploaded, batch.key, batch))
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:

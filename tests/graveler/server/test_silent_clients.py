@@ -64,9 +64,9 @@ def test_a_client_that_does_not_read_keeps_no_connection(server: Place, monkeypa
     lost = HttpProtocol.connection_lost
 
     def noted(self: HttpProtocol, exc: Exception | None) -> None:
-        lost(self, exc)
         if self.flow.write_paused:
             ended.set()
+        lost(self, exc)
 
     monkeypatch.setattr(HttpProtocol, "connection_lost", noted)
     monkeypatch.setattr(http_protocol, "READ_SECONDS", 0.2)

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql.types import LongType, StructField, StructType
 
 from graveler.spark.source import publishing, upload
-from graveler.spark.source.publishing import MARKER, Batch, Job, publish
+from graveler.spark.source.publishing import MARKER, Job, StreamBatch, publish
 from graveler.spark.source.target import Target, target_of
 from graveler.spark.source.upload import Uploaded, discard
 from graveler.spark.source.writing import Writer
@@ -88,7 +88,7 @@ def test_a_repetition_under_its_key_gives_the_first_commit_and_leaves_nothing(pl
     assert len(list(place.repo.log("main"))) == 2
 
 
-def write_batch(lake: Lake, batch: Batch, *numbers: int, key: str = "") -> bool:
+def write_batch(lake: Lake, batch: StreamBatch, *numbers: int, key: str = "") -> bool:
     """True if a commit contains the batch."""
     at = target(lake)
     commit = publish(at, Job([stored(at, *numbers)], key or batch.key, batch))
@@ -98,22 +98,22 @@ def write_batch(lake: Lake, batch: Batch, *numbers: int, key: str = "") -> bool:
 
 def test_a_batch_is_not_committed_again_when_its_key_is_forgotten(place: Lake) -> None:
     for query in ("one", "two"):
-        assert write_batch(place, Batch(query, 10), 1)
+        assert write_batch(place, StreamBatch(query, 10), 1)
     write(place, 2)
     before = objects(place)
     for query in ("one", "two"):
-        assert not write_batch(place, Batch(query, 10), 1, key="forgotten")
+        assert not write_batch(place, StreamBatch(query, 10), 1, key="forgotten")
     assert (numbers(place), objects(place)) == ([1, 1, 2], before)
-    assert write_batch(place, Batch("one", 11), 3)
-    assert not write_batch(place, Batch("one", 11), 3, key="forgotten")
+    assert write_batch(place, StreamBatch("one", 11), 3)
+    assert not write_batch(place, StreamBatch("one", 11), 3, key="forgotten")
     assert numbers(place) == [1, 1, 2, 3]
     write(place, 4, overwrite=True)
-    assert not write_batch(place, Batch("one", 11), 3, key="forgotten")
+    assert not write_batch(place, StreamBatch("one", 11), 3, key="forgotten")
     assert numbers(place) == [4]
 
 
 def test_a_batch_that_came_in_between_is_not_committed_again(place: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    batch, real = Batch("one", 1), publishing._operations
+    batch, real = StreamBatch("one", 1), publishing._operations
 
     def late(*args: Any) -> Any:
         with monkeypatch.context() as patched:
@@ -134,16 +134,16 @@ def test_markers_of_other_programs_name_no_batch(place: Lake, content: bytes) ->
     main = place.repo.branch("main")
     main.stage(f"t/{MARKER}", Entry(data=content, size=len(content), address_type=AddressType.INLINE))
     main.commit("Marker of another program")
-    assert write_batch(place, Batch("one", 1), 1)
-    assert not write_batch(place, Batch("one", 1), 1, key="forgotten")
+    assert write_batch(place, StreamBatch("one", 1), 1)
+    assert not write_batch(place, StreamBatch("one", 1), 1, key="forgotten")
 
 
 def test_a_marker_names_the_streams_that_wrote_last(place: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(publishing, "MAX_STREAMS", 2)
     for query, number in (("one", 1), ("two", 1), ("one", 2), ("three", 1)):
-        assert write_batch(place, Batch(query, number), number)
-    assert not write_batch(place, Batch("one", 2), 2, key="forgotten")
-    assert write_batch(place, Batch("two", 1), 1, key="forgotten")
+        assert write_batch(place, StreamBatch(query, number), number)
+    assert not write_batch(place, StreamBatch("one", 2), 2, key="forgotten")
+    assert write_batch(place, StreamBatch("two", 1), 1, key="forgotten")
 
 
 def test_only_the_attempt_that_is_handed_back_counts(place: Lake) -> None:
