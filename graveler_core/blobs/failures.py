@@ -39,6 +39,9 @@ _REFUSED = {"401", "403", "407"}
 _NEVER_SENT = {"Connect"}
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FORBIDDEN = {errno.EACCES, errno.EPERM}
+_UNREADABLE = {errno.EIO, errno.EBADMSG, errno.EUCLEAN, *_FORBIDDEN}
+_WITHHELD = {"AccessDenied", "InvalidObjectState", "BlobArchived"}
+"""Codes for an object that a service does not return, for example because it is archived."""
 MISSING_BUCKET = {"NoSuchBucket", "ContainerNotFound"}
 """Codes of S3-like services for a bucket that does not exist."""
 
@@ -79,7 +82,11 @@ def on_local_disk() -> Iterator[None]:
 
 
 def translated(error: Exception, verb: Verb, uri: str) -> GravelerError:
-    """Return the converted error."""
+    """Return the converted error. `details["unreadable"]` is set if an object exists, and only this object cannot be
+    read: on a bad disk sector, or because it is archived or forbidden.
+    """
+    if verb is Verb.READ and error_code(error) in _WITHHELD:
+        return _withheld(error, uri)
     for classes, rule in _RULES:
         if isinstance(error, classes):
             return rule(error, verb, uri)
@@ -115,6 +122,11 @@ def _forbidden(error: Exception, verb: Verb, uri: str) -> GravelerError:
     return Unavailable(f"cannot {verb.value} {uri}: not permitted ({why})", kind=Kind.PermissionDenied, uri=uri)
 
 
+def _withheld(error: Exception, uri: str) -> GravelerError:
+    message = f"cannot read {uri}: not permitted ({error_code(error)})"
+    return Unavailable(message, kind=Kind.PermissionDenied, uri=uri, unreadable=True)
+
+
 def _from_system(error: Exception, verb: Verb, uri: str) -> GravelerError:
     number = getattr(error, "errno", None) or 0
     why = errno.errorcode.get(number, type(error).__name__)
@@ -123,6 +135,9 @@ def _from_system(error: Exception, verb: Verb, uri: str) -> GravelerError:
         return Unavailable(message, kind=Kind.StoreFull, uri=uri)
     if number == errno.EROFS or (number in _FORBIDDEN and verb.changes):
         return Unavailable(message, kind=Kind.StoreReadOnly, uri=uri)
+    if verb is Verb.READ and number in _UNREADABLE:
+        kind = Kind.PermissionDenied if number in _FORBIDDEN else Kind.StoreUnreachable
+        return Unavailable(message, kind=kind, uri=uri, unreadable=True)
     if number in _FORBIDDEN:
         return Unavailable(message, kind=Kind.PermissionDenied, uri=uri)
     if number == errno.ENAMETOOLONG:

@@ -5,7 +5,8 @@ Objects can therefore be cached without limit, and a write with an unknown outco
 
 Errors of all methods, in addition to those they document: `InvalidInput` for an address that could leave the namespace,
 `Unavailable` (kinds `StoreUnreachable`, `StoreReadOnly`, `StoreFull`, `PermissionDenied`) and `SlowDown`; for writes
-also `OutcomeUnknown`. An instance may be used by several threads at once.
+also `OutcomeUnknown`. `blobs.unreadable` recognises errors of reads that concern one object. An instance may be used by
+several threads at once.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ import pyarrow.compute as pc
 from graveler_core.blobs.cached import CachedBlobs
 from graveler_core.blobs.port import BlobInfo, Blobs, Foreign
 from graveler_core.codec.checksums import sha256_digests
+from graveler_core.errors import Unavailable
 from graveler_core.gc.data_check_record import DataCheckRecord
 from graveler_core.gc.expected_objects import (
     COLUMNS,
@@ -33,7 +34,7 @@ from graveler_core.gc.expected_objects import (
 )
 from graveler_core.gc.expiry import without_content
 from graveler_core.gc.findings import Finding, Thing, Trouble
-from graveler_core.gc.foreign_sizes import MISSING, Sizes, foreign_sizes
+from graveler_core.gc.foreign_sizes import MISSING, UNREADABLE, Sizes, foreign_sizes
 from graveler_core.gc.named_addresses import WantedEntries, named_objects
 from graveler_core.gc.object_digests import sha256_of
 from graveler_core.gc.relative_addresses import relative_addresses
@@ -114,7 +115,7 @@ class _Check:
         return blobs.beneath if isinstance(blobs, CachedBlobs) else blobs
 
     def sizes(self) -> Sizes:
-        """Return the stored size of each object, or `MISSING`."""
+        """Return the stored size of each object, or `MISSING` or `UNREADABLE`."""
         sizes = np.full(self.objects.num_rows, MISSING, np.int64)
         relative = relative_addresses(self.objects, self.repository.storage_namespace)
         own = pc.is_valid(relative).to_numpy()
@@ -135,6 +136,8 @@ class _Check:
                 continue
             if sizes[row] == MISSING:
                 yield self._finding(row, Trouble.MISSING, "does not exist", None)
+            elif sizes[row] == UNREADABLE:
+                yield self._finding(row, Trouble.CORRUPT, "cannot be read", None)
             else:
                 size = int(sizes[row])
                 yield self._finding(row, Trouble.CORRUPT, f"has {size} bytes, must have {expected}", size)
@@ -178,16 +181,19 @@ class _Check:
         """Read the objects of some rows, which are grouped by address, and compare their digests."""
         firsts = np.r_[True, addresses[rows[1:]] != addresses[rows[:-1]]]
         tasks = [(store, key, size) for store, key, size in self._located(rows[firsts])]
-        found = list[str | None]()
+        found = list[str | Unavailable | None]()
         for digest in self.stores.executor.map(lambda task: sha256_of(*task), tasks):
             found.append(digest)
             self.progress.done(1)
         expected = digests.take(pa.array(rows)).to_pylist()
         for row, group, wanted in zip(rows.tolist(), np.cumsum(firsts) - 1, expected, strict=True):
             size = self.objects.column("size")[row].as_py()
-            if found[group] is None:
+            digest = found[group]
+            if digest is None:
                 yield self._finding(row, Trouble.MISSING, "does not exist", None)
-            elif found[group] != wanted:
+            elif isinstance(digest, Unavailable):
+                yield self._finding(row, Trouble.CORRUPT, digest.message, size)
+            elif digest != wanted:
                 why = "differs from the checksum that was stored with the entry"
                 yield self._finding(row, Trouble.CORRUPT, why, size)
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graveler_core.blobs.port import Foreign, starts_at_any_key
+from graveler_core.blobs.unreadable import is_unreadable
 from graveler_core.errors import InvalidInput, Kind, NotFound, Unavailable
 from graveler_core.gc.relative_addresses import unquoted
 from graveler_core.gc.stock import Progress
@@ -25,6 +26,8 @@ from graveler_core.stores import Stores
 Sizes = npt.NDArray[np.int64]
 MISSING = -1
 """Size of an object that does not exist."""
+UNREADABLE = -2
+"""Size of an object that cannot be read."""
 _PLACE_AND_KEY = r"\A(?P<place>file://.*|[a-z0-9]+://[^/]*)/(?P<key>.*)\z"
 """As `model.address.parted`: directory and name of a file, otherwise bucket and key."""
 _TASK_KEYS = 10_000
@@ -44,7 +47,7 @@ def foreign_sizes(stores: Stores, addresses: pa.ChunkedArray, progress: Progress
         progress: Called with the number of objects examined since the last call.
 
     Returns:
-        The size of each object in bytes, or `MISSING`.
+        The size of each object in bytes, or `MISSING` or `UNREADABLE`.
     """
     sizes = np.full(len(addresses), MISSING, np.int64)
     tasks = list[tuple[npt.NDArray[np.int64], Namespace, pa.Array]]()
@@ -97,6 +100,10 @@ def _size(objects: Foreign, key: str) -> int:
         info = objects.head(key)
     except NotFound:
         return MISSING
+    except Unavailable as e:
+        if not is_unreadable(e):
+            raise
+        return UNREADABLE
     return MISSING if info is None else info.size
 
 

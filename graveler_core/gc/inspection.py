@@ -13,6 +13,7 @@ from itertools import repeat
 
 from graveler_core.blobs.cached import CachedBlobs
 from graveler_core.blobs.port import Blobs
+from graveler_core.blobs.unreadable import ExaminedBlobs
 from graveler_core.codec.staged_record import decode_record
 from graveler_core.committed.cache import TreeCache
 from graveler_core.errors import CorruptData, Kind
@@ -159,7 +160,7 @@ def begun(stores: Stores, repo: RepositoryRecord, *, deep: bool, progress: Progr
     began = stores.clock.now()
     # Caches of this process say nothing about the stored data.
     blobs = stores.blobs.at(repo.storage_namespace)
-    blobs = blobs.beneath if isinstance(blobs, CachedBlobs) else blobs
+    blobs = ExaminedBlobs(blobs.beneath if isinstance(blobs, CachedBlobs) else blobs)
     trees = replace(stores.trees(repo), blobs=blobs, cache=TreeCache(_HELD_BYTES if deep else 0), verify=deep)
     indexes = replace(stores.indexes(repo), trees=trees)
     stock = take_stock(stores.kv, blobs, repo, progress)

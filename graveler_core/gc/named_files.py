@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from graveler_core.blobs.cached import CachedBlobs
 from graveler_core.blobs.port import Blobs
+from graveler_core.blobs.unreadable import ExaminedBlobs
 from graveler_core.committed.trees import address
 from graveler_core.errors import CorruptData, Kind, NotFound
 from graveler_core.model.entities import RepositoryRecord
@@ -36,9 +37,11 @@ class EntryFile:
 
 
 def uncached(stores: Stores, repo: RepositoryRecord) -> Blobs:
-    """Return the storage namespace of a repository without the caches of this process."""
+    """Return the storage namespace of a repository without the caches of this process. An object that cannot be read is
+    damage.
+    """
     blobs = stores.blobs.at(repo.storage_namespace)
-    return blobs.beneath if isinstance(blobs, CachedBlobs) else blobs
+    return ExaminedBlobs(blobs.beneath if isinstance(blobs, CachedBlobs) else blobs)
 
 
 def read_entries(blobs: Blobs, file: EntryFile, columns: pa.Schema, *, inline: bool = False) -> pa.Table:
@@ -51,7 +54,7 @@ def read_entries(blobs: Blobs, file: EntryFile, columns: pa.Schema, *, inline: b
         inline: Also return entries that contain their content.
 
     Raises:
-        CorruptData: The file is missing or damaged.
+        CorruptData: The file is missing or damaged, or cannot be read.
     """
     schema = ENTRY_SCHEMA if file.kind is EntryFileKind.RANGE else RECORD_SCHEMA
     found = segment_format.decode(read_item(blobs, file.id), schema, address(file.id), columns.names)
@@ -62,7 +65,7 @@ def read_item(blobs: Blobs, id: str) -> bytes:
     """Return the content of a node, range or run.
 
     Raises:
-        CorruptData: The file is missing.
+        CorruptData: The file is missing or cannot be read.
     """
     try:
         return blobs.read(address(id))

@@ -11,6 +11,7 @@ import pytest
 from obstore import exceptions as below
 
 from graveler_core.blobs.failures import Verb, translated, translating
+from graveler_core.blobs.unreadable import is_unreadable
 from graveler_core.errors import (
     GravelerError,
     InvalidInput,
@@ -92,3 +93,31 @@ def test_errors_of_ours_and_of_the_caller_pass() -> None:
         with pytest.raises(type(error)) as caught, translating(Verb.WRITE, URI):
             raise error
         assert caught.value is error
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EBADMSG, errno.EUCLEAN, errno.EACCES])
+def test_an_object_that_cannot_be_read_is_told_apart_from_an_outage(number: int) -> None:
+    for verb in Verb:
+        error = translated(OSError(number, "…"), verb, URI)
+        assert isinstance(error, Unavailable)
+        assert is_unreadable(error) == (verb is Verb.READ)
+    outage = translated(OSError(errno.ETIMEDOUT, "…"), Verb.READ, URI)
+    assert isinstance(outage, Unavailable)
+    assert not is_unreadable(outage)
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "unreadable"),
+    [
+        ("PermissionDeniedError", "InvalidObjectState", True),
+        ("PermissionDeniedError", "AccessDenied", True),
+        ("AlreadyExistsError", "BlobArchived", True),
+        ("PermissionDeniedError", "InvalidAccessKeyId", False),
+        ("GenericError", "ExpiredToken", False),
+    ],
+)
+def test_an_object_that_a_service_does_not_return(name: str, code: str, unreadable: bool) -> None:
+    error = translated(_classes_below()[name](f"403 <Error><Code>{code}</Code></Error>"), Verb.READ, URI)
+    assert isinstance(error, Unavailable)
+    assert is_unreadable(error) == unreadable
+    assert code in error.message

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from graveler_core.blobs.failures import Verb, translating
+from graveler_core.blobs.foreign import ForeignFiles
+from graveler_core.blobs.local import LocalBlobs
 from graveler_core.blobs.open import OpenedBlobs
 from graveler_core.blobs.port import Blobs, Foreign
-from graveler_core.errors import CorruptData
+from graveler_core.errors import CorruptData, Unavailable
 from graveler_core.gc import data_check, expected_objects, object_digests
 from graveler_core.gc.expected_objects import ExpectedObjects
 from graveler_core.gc.findings import Thing, Trouble
@@ -103,6 +108,65 @@ def test_other_content_of_the_same_size(lake: CheckedLake, path: str) -> None:
     assert (found.trouble, found.id, found.path) == (Trouble.CORRUPT, lake.entries[path].address, path)
     assert found.size == lake.entries[path].size
     assert found.why == "differs from the checksum that was stored with the entry"
+
+
+@pytest.mark.parametrize("path", KINDS)
+def test_an_object_that_cannot_be_read(lake: CheckedLake, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a problem of the complete check. An outage ends the check."""
+    address = lake.entries[path].address
+    fail_to_read(monkeypatch, LocalBlobs, str(address), errno.EIO)
+    assert lake.found() == []
+    (found,) = lake.found(checksums=True)
+    assert (found.trouble, found.id, found.path) == (Trouble.CORRUPT, address, path)
+    assert "cannot read" in found.why
+    held = access.read(lake.world.kv, keys.data_checks(lake.record))
+    assert held is not None
+    assert held.value.checksums is not None
+    assert held.value.checksums.problems == 1
+    fail_to_read(monkeypatch, LocalBlobs, str(address), errno.ETIMEDOUT)
+    with pytest.raises(Unavailable):
+        lake.found(checksums=True)
+
+
+def fail_to_read(monkeypatch: pytest.MonkeyPatch, blobs: type[Any], key: str, number: int) -> None:
+    """Have requests for an object fail with an error of the operating system."""
+
+    def failing(inner: Any) -> Any:
+        def request(self: Any, address: str, *rest: int) -> Any:
+            with translating(Verb.READ, address):
+                if address == key:
+                    raise OSError(number, "cannot be read")
+                return inner(self, address, *rest)
+
+        return request
+
+    for name in ("read", "read_range", "head"):
+        monkeypatch.setattr(blobs, name, failing(getattr(blobs, name)))
+
+
+def test_an_object_elsewhere_that_cannot_be_read(
+    lake: CheckedLake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    branch = lake.repo.branch("main")
+    checksum = f"sha256:{hashlib.sha256(b'content').hexdigest()}"
+    for name in ("readable", "unreadable"):
+        (tmp_path / name).write_bytes(b"content")
+        address = (tmp_path / name).as_uri()
+        branch.stage(name, Entry(address=address, size=7, checksum=checksum, address_type=AddressType.FULL))
+    fail_to_read(monkeypatch, ForeignFiles, "unreadable", errno.EACCES)
+    for checksums in (False, True):
+        (found,) = lake.found(checksums=checksums)
+        assert (found.trouble, found.path, found.why) == (Trouble.CORRUPT, "unreadable", "cannot be read")
+
+
+def test_a_range_that_cannot_be_read_does_not_end_the_check(lake: CheckedLake, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.file("staged").unlink()
+    files = [file for file in (lake.root / "lake" / "_graveler").iterdir() if file.is_file()]
+    range_ = next(file for file in files if file.read_bytes()[:4] == b"PAR1")
+    fail_to_read(monkeypatch, LocalBlobs, f"_graveler/{range_.name}", errno.EIO)
+    found = lake.found()
+    assert "staged" in {each.path for each in found if each.thing is Thing.CONTENT}
+    assert [each.trouble for each in found if each.id == range_.name] == [Trouble.CORRUPT]
 
 
 def test_many_problems_at_once(lake: CheckedLake, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ def reading(lake: CheckedLake, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The objects that are read from now on, in order."""
     read: list[str] = []
 
-    def noted(objects: Blobs, key: str, size: int) -> str | None:
+    def noted(objects: Blobs, key: str, size: int) -> str | Unavailable | None:
         read.append(key)
         return sha256_of(objects, key, size)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
@@ -12,7 +13,10 @@ import pytest
 
 from graveler_core.blobs.cached import CachedBlobs
 from graveler_core.blobs.disk_cache import DiskCache
+from graveler_core.blobs.failures import Verb, translating
+from graveler_core.blobs.local import LocalBlobs
 from graveler_core.codec.records import encode
+from graveler_core.errors import Unavailable
 from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.fsck import fsck
 from graveler_core.gc.stock import Stock
@@ -151,6 +155,34 @@ def test_records_that_are_damaged(place: Place, kind: bytes, thing: str, cut: st
             assert damage == [("corrupt", thing, key.removeprefix(kind).decode())]
         place.world.kv.set(partition, key, value)
     assert found
+
+
+@pytest.mark.parametrize("thing", ["node", "range", "run", "layer"])
+def test_a_file_on_a_bad_sector(place: Place, thing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is reported, and the check goes on. An outage ends it."""
+    for file in some(place, thing):
+        with monkeypatch.context() as patch:
+            fail_to_read(patch, file, errno.EIO)
+            (found,) = (finding for finding in place.found(deep=True) if finding.damage)
+            assert (found.trouble, found.thing) == ("corrupt", thing)
+            assert found.id in file.parts
+            assert "cannot read" in found.why
+            fail_to_read(patch, file, errno.ETIMEDOUT)
+            with pytest.raises(Unavailable):
+                place.found(deep=True)
+
+
+def fail_to_read(monkeypatch: pytest.MonkeyPatch, file: Path, number: int) -> None:
+    """Have reads of a file fail with an error of the operating system."""
+    read = LocalBlobs.read
+
+    def failing(blobs: LocalBlobs, address: str) -> bytes:
+        with translating(Verb.READ, address):
+            if str(file).endswith(f"/{address}"):
+                raise OSError(number, "cannot be read")
+            return read(blobs, address)
+
+    monkeypatch.setattr(LocalBlobs, "read", failing)
 
 
 def test_two_range_files_that_were_exchanged(place: Place) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -24,7 +25,7 @@ from graveler_core.testing.counting_blobs import CountingBlobs
 from tests.unit.engine.interposed import Interposed
 from tests.unit.engine.world import entry
 from tests.unit.gc.places import Place
-from tests.unit.gc.test_fsck import LEFT_BY_THE_MERGE, named, only_replaced, renewed, rows
+from tests.unit.gc.test_fsck import LEFT_BY_THE_MERGE, fail_to_read, named, only_replaced, renewed, rows
 
 LATER = GRACE + timedelta(minutes=1)
 
@@ -150,6 +151,15 @@ def test_a_missing_node_of_a_branch_whose_record_changes_stops_it(aged: Place) -
     files = aged.files
     with pytest.raises(CorruptData, match=root):
         sweep(renewed(aged), aged.repo)
+    assert aged.files == files
+
+
+def test_a_node_that_cannot_be_read_stops_it(aged: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = aged.commit(aged.handle.commit("main").id).layout.index.metarange_id
+    fail_to_read(monkeypatch, aged.file(root), errno.EIO)
+    files = aged.files
+    with pytest.raises(CorruptData, match=root):
+        swept(aged)
     assert aged.files == files
 
 
