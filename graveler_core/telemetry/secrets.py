@@ -28,13 +28,26 @@ def without_secrets(text: str) -> str:
 
 
 def without_password(url: str) -> str:
-    """Return the URL for messages and logs: with `***` for the password and for each value of the query."""
+    """Return the URL for messages and logs: with `***` for the password and for each value of the query. If it is
+    unclear where the password ends, `***` stands for everything after the first colon.
+    """
     scheme, mark, rest = url.partition("://")
     if not mark:
         return url.rpartition("@")[2]
-    before, at, after = rest.rpartition("@")
+    place, question, query = rest.partition("?")
+    text, at, after = query.rpartition("@")
+    if at and "=" not in text + after.partition("?")[0]:  # the password contains `?`
+        path, question, query = after.partition("?")
+        place = f"{place}@{path}"
+    elif at and ":" in place:  # the password contains `?`, or the query contains `@`
+        return f"{scheme}://{place.partition(':')[0]}:***"
+    before, at, path = place.rpartition("@")
     name, colon, _ = before.partition(":")
     user = f"{name}:***{at}" if colon else f"{before}{at}"
-    path, question, query = after.partition("?")
-    shown = "&".join(f"{item.partition('=')[0]}=***" for item in query.split("&")) if question else ""
+    shown = "&".join(map(_without_value, query.split("&"))) if question else ""
     return f"{scheme}://{user}{path}{question}{shown}"
+
+
+def _without_value(item: str) -> str:
+    name, equals, _ = item.partition("=")
+    return f"{name}=***" if equals else "***"
