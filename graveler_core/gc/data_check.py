@@ -54,6 +54,20 @@ _READ_BYTES = 4 << 30
 
 
 @dataclass(frozen=True, slots=True)
+class DataCheckPlan:
+    """Options of a check."""
+
+    checksums: bool = False
+    """Also read the objects and compare their content with the checksums of entries."""
+    resume: bool = False
+    """Do not read again what an unfinished check of checksums has read, except damaged objects."""
+    commits_lost: bool = False
+    """The header or the layout of a commit is missing, so not all entries are known. The check is then not recorded as
+    complete.
+    """
+
+
+@dataclass(frozen=True, slots=True)
 class DataProgress:
     """Functions that are told about the progress of a check."""
 
@@ -64,7 +78,7 @@ class DataProgress:
 
 
 def check_data(
-    stores: Stores, repo: RepositoryRecord, *, checksums: bool, resume: bool, progress: DataProgress
+    stores: Stores, repo: RepositoryRecord, plan: DataCheckPlan, progress: DataProgress
 ) -> Iterator[Finding]:
     """Yield the problems of the objects that entries name, and damaged items that could not be searched for entries.
     The content of commits that have expired by the retention rules, or are about to, is not examined.
@@ -72,17 +86,16 @@ def check_data(
     Args:
         stores: Stores of the flow.
         repo: The repository.
-        checksums: Also read the objects and compare their content with the checksums of entries.
-        resume: Do not read again what an unfinished check of checksums has read, except damaged objects.
+        plan: Options of the check.
         progress: Functions that are told about the progress.
 
     Raises:
         NotFound: The repository was deleted.
         Unavailable, SlowDown: The stores cannot be read.
     """
-    record = DataCheckRecord(stores, repo, resume=resume and checksums)
+    record = DataCheckRecord(stores, repo, resume=plan.resume and plan.checksums)
     unread = list[Finding]()
-    expected = ExpectedObjects(COLUMNS_WITH_CHECKSUM if checksums else COLUMNS)
+    expected = ExpectedObjects(COLUMNS_WITH_CHECKSUM if plan.checksums else COLUMNS)
     wanted = WantedEntries(expected.columns, without_content(stores, repo))
     for source, entries in named_objects(stores, repo, wanted, progress.done, unread.append):
         expected.add(source, entries)
@@ -91,13 +104,13 @@ def check_data(
     if (objects := expected.unique()) is not None:
         check = _Check(stores, repo, objects, expected.sources, progress)
         sizes = check.sizes()
-        found = chain(check.wrong_sizes(sizes), check.wrong_content(sizes, record) if checksums else ())
+        found = chain(check.wrong_sizes(sizes), check.wrong_content(sizes, record) if plan.checksums else ())
         for finding in found:
             if finding.damage:
                 problems.add(finding.id)
             yield finding
-    if not unread:
-        record.complete(len(problems), checksums=checksums)
+    if not (unread or plan.commits_lost):
+        record.complete(len(problems), checksums=plan.checksums)
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from graveler_core.gc.collection_record import CollectionRecord
-from graveler_core.gc.data_check import DataProgress, check_data
+from graveler_core.gc.data_check import DataCheckPlan, DataProgress, check_data
 from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.inspection import Inspection, begun
 from graveler_core.gc.stock import CONTENT, Progress
@@ -70,13 +70,16 @@ def fsck(  # noqa: PLR0913 - the options of a check
     if repo.state is RepositoryState.INCOMPLETE:
         yield _incomplete(stores, repo)
         return
-    told = set[tuple[Thing, str]]()
+    told, commits_lost = set[tuple[Thing, str]](), False
     for finding in _of_structure(begun(stores, repo, deep=deep, progress=progress)):
         if finding.damage:
             told.add((finding.thing, finding.id))
+        if finding.trouble is Trouble.MISSING and finding.thing in (Thing.COMMIT, Thing.LAYOUT):
+            commits_lost = True
         yield finding
     if data or checksums:
-        found = check_data(stores, repo, checksums=checksums, resume=resume, progress=DataProgress(progress, remaining))
+        plan = DataCheckPlan(checksums, resume, commits_lost)
+        found = check_data(stores, repo, plan, DataProgress(progress, remaining))
         yield from (finding for finding in found if (finding.thing, finding.id) not in told)
 
 

@@ -122,7 +122,7 @@ def named_objects(
         wanted: Entries and columns to read.
         progress: Called with the number of items examined since the last call.
         damaged: Called for each item that is missing or damaged, which is then skipped. Without it, such an item ends
-            the walk. Records of branches and layouts that cannot be decoded are skipped without a call.
+            the walk.
 
     Yields:
         A branch or commit that contains the entries ("branch main", "commit 2a…"), and the entries. A table that
@@ -183,11 +183,11 @@ class _Walk:
         """Yield the entries of all branches and commits, with what contains them."""
         if self.repository.state is not RepositoryState.ACTIVE:
             yield from self._without_indexes()
-        skip = None if self.damaged is None else lambda error: None
-        for _, held in access.scan(self.stores.kv, keys.branches(self.repository), damaged=skip):
+        branches = keys.branches(self.repository)
+        for _, held in access.scan(self.stores.kv, branches, damaged=self._skipping(Thing.BRANCH)):
             for table in self.branch(held.value):
                 yield NamedBy.LIVE, f"branch {held.value.id}", table
-        for by, commits in self._layouts(groups, skip):
+        for by, commits in self._layouts(groups):
             for id, layout in commits:
                 for table in self.index(layout.index, id):
                     yield by, f"commit {id}", table
@@ -201,12 +201,17 @@ class _Walk:
             yield NamedBy.HISTORY, f"commit {commit.id}", self._of_elements(changes, f"changes of commit {commit.id}")
             self.progress(1)
 
-    def _layouts(
-        self, groups: CommitGroups, skip: Callable[[CorruptData], None] | None
-    ) -> Iterator[tuple[NamedBy, Iterable[tuple[str, Layout]]]]:
+    def _skipping(self, thing: Thing) -> Callable[[CorruptData], object] | None:
+        """Return the function that is called with the errors of records, or `None` if they end the walk."""
+        damaged = self.damaged
+        if damaged is None:
+            return None
+        return lambda error: damaged(_Failure(error, thing, error.details["record"]).finding(""))
+
+    def _layouts(self, groups: CommitGroups) -> Iterator[tuple[NamedBy, Iterable[tuple[str, Layout]]]]:
         folder = keys.commit_layouts(self.repository)
         apart = groups.live | groups.expiring | groups.expired
-        others = access.scan(self.stores.kv, folder, damaged=skip)
+        others = access.scan(self.stores.kv, folder, damaged=self._skipping(Thing.LAYOUT))
         yield NamedBy.LIVE, self._read_layouts(groups.live, required=True)
         yield NamedBy.HISTORY, ((id, held.value) for id, held in others if id not in apart)
         yield NamedBy.EXPIRING, self._read_layouts(groups.expiring, required=False)

@@ -211,8 +211,8 @@ def scan(
         folder: The folder.
         prefix: Yield only names with this prefix.
         after: Yield only larger names; "" for all.
-        damaged: Called for each record that cannot be read, which is then skipped. Without it, such a record ends
-        the scan.
+        damaged: Called for each record that cannot be read, which is then skipped. `details["record"]` of the error is
+            the name of the record. Without `damaged`, such a record ends the scan.
 
     Raises:
         CorruptData: A record cannot be read, and `damaged` is not given.
@@ -250,6 +250,7 @@ def _records(folder: Folder[R], rows: Iterable[KeyValue], damaged: Damaged | Non
         except CorruptData as e:
             if damaged is None:
                 raise
+            e.details["record"] = name
             damaged(e)
         else:
             yield name, Held(record, row.predicate)

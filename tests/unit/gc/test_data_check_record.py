@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -11,13 +11,16 @@ import pytest
 from graveler_core.blobs.port import Blobs
 from graveler_core.errors import InvalidInput, Kind, NotFound, Unavailable
 from graveler_core.gc import data_check, data_check_record
+from graveler_core.gc.data_check import DataCheckPlan, DataProgress, check_data
 from graveler_core.gc.data_check_record import DataCheckRecord
-from graveler_core.gc.findings import Finding
+from graveler_core.gc.findings import Finding, Thing, Trouble
 from graveler_core.gc.object_digests import sha256_of
 from graveler_core.kv.wrappers.passing import Passing, StoreCall
 from graveler_core.model.data_check import CompleteCheck, DataChecks
+from graveler_core.model.ids import BranchId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
+from graveler_core.records.location import Location
 from tests.unit.gc.checked_lake import CheckedLake
 
 T = TypeVar("T")
@@ -89,6 +92,38 @@ def interrupted(batches: int) -> Callable[..., None]:
             raise KeyboardInterrupt
 
     return then_stop
+
+
+@pytest.mark.parametrize("damaged", ["branch", "layout", "lost layout"])
+def test_a_check_that_has_not_read_all_entries_is_not_complete(lake: CheckedLake, damaged: str) -> None:
+    commit = lake.repo.commit("main").id
+    id = "work" if damaged == "branch" else commit
+    where: Location[Any] = keys.commit_layout(lake.record, commit)
+    if damaged == "branch":
+        where = keys.branch(lake.record, BranchId("work"))
+    if damaged == "lost layout":
+        lake.world.kv.delete(where.partition, where.key)
+    else:
+        lake.world.kv.set(where.partition, where.key, b"damaged")
+    assert damage(lake.repo.fsck(data=True)).count(id) == 1
+    assert access.read(lake.world.kv, keys.data_checks(lake.record)) is None
+
+
+def test_records_that_cannot_be_read_are_told(lake: CheckedLake) -> None:
+    """Also by the check of data alone, for what is damaged after the check of the structure."""
+    commit = lake.repo.commit("main").id
+    damaged: list[Location[Any]] = [
+        keys.branch(lake.record, BranchId("work")),
+        keys.commit_layout(lake.record, commit),
+    ]
+    for where in damaged:
+        lake.world.kv.set(where.partition, where.key, b"damaged")
+    found = check_data(lake.world.stores(), lake.record, DataCheckPlan(), DataProgress())
+    assert [(each.trouble, each.thing, each.id) for each in found] == [
+        (Trouble.CORRUPT, Thing.BRANCH, "work"),
+        (Trouble.CORRUPT, Thing.LAYOUT, commit),
+    ]
+    assert access.read(lake.world.kv, keys.data_checks(lake.record)) is None
 
 
 def test_a_check_of_sizes_leaves_an_unfinished_one(lake: CheckedLake, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from graveler_core.erasure.flow import erase
 from graveler_core.erasure.standing import ErasurePlan
 from graveler_core.errors import CorruptData, NotFound, OutcomeUnknown
 from graveler_core.gc import unreached
-from graveler_core.gc.data_check import DataProgress, check_data
+from graveler_core.gc.data_check import DataCheckPlan, DataProgress, check_data
 from graveler_core.gc.fsck import fsck
 from graveler_core.gc.index_repair import repair_indexes
 from graveler_core.gc.sweep import GRACE, SweepPlan, sweep
@@ -267,7 +267,7 @@ def job(lake: Lake, kv: Store, what: str, made: CommitId) -> None:
         case "fsck":
             assert not [finding for finding in fsck(stores, lake.record) if finding.damage]
         case "check of data":
-            found = check_data(stores, lake.record, checksums=False, resume=False, progress=DataProgress())
+            found = check_data(stores, lake.record, DataCheckPlan(), DataProgress())
             assert not [finding for finding in found if finding.damage]
         case "erasure":
             erase(stores, lake.record, ErasurePlan(ErasureRule(paths=("a",)), "no longer allowed"))
