@@ -236,13 +236,13 @@ class _Walk:
             self._begin()
             yield from self._of_record(branch)
             now = access.read(self.stores.kv, keys.branch(self.repository, branch.id))
-            if now is None:
-                return
-            if now.value == branch:
+            if now is not None and now.value == branch:
                 self._settle(f"branch {branch.id}")
                 return
             if self.failures:  # a layer that the branch does not list any more may be deleted
                 self.seen.difference_update(self.added)
+            if now is None:
+                return
             branch = now.value
         raise SlowDown(f"branch {branch.id!r}: changed {_ATTEMPTS} times while it was read; try again later")
 

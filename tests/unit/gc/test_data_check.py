@@ -23,12 +23,13 @@ from graveler_core.gc import data_check, expected_objects, object_digests
 from graveler_core.gc.expected_objects import ExpectedObjects
 from graveler_core.gc.findings import Thing, Trouble
 from graveler_core.gc.fsck import fsck
-from graveler_core.gc.named_addresses import _Walk, named_addresses
+from graveler_core.gc.named_addresses import COLUMNS, _Walk, named_addresses
 from graveler_core.gc.relative_addresses import relative_addresses
 from graveler_core.model.address import Namespace
 from graveler_core.model.entities import BranchRecord
-from graveler_core.model.entry import AddressType, Entry
+from graveler_core.model.entry import ENTRY_SCHEMA, AddressType, Entry
 from graveler_core.model.ids import BranchId
+from graveler_core.model.index import Index
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.testing.counting_blobs import CountingBlobs
@@ -321,6 +322,20 @@ def test_a_damaged_tree_is_found_although_its_branch_changes(
     with pytest.raises(CorruptData, match=root.name):
         list(named_addresses(lake.world.stores(), lake.record, lambda more: None))
     assert changed
+
+
+def test_a_damaged_tree_of_a_branch_that_is_deleted_meanwhile_is_read_again(lake: CheckedLake) -> None:
+    """A commit may contain the tree, so a collection must not take it for a tree without names."""
+    held = access.read(lake.world.kv, keys.branch(lake.record, BranchId("work")))
+    assert held is not None
+    assert held.value.compacted_metarange is not None
+    root = lake.root / "lake" / "_graveler" / held.value.compacted_metarange
+    root.unlink()
+    lake.repo.delete_branch("work")
+    walk = _Walk(lake.world.stores(), lake.record, lambda more: None, pa.schema(map(ENTRY_SCHEMA.field, COLUMNS)))
+    list(walk.branch(held.value))
+    with pytest.raises(CorruptData, match=root.name):
+        list(walk.index(Index(held.value.compacted_metarange), "commit"))
 
 
 def test_an_empty_repository(tmp_path: Path) -> None:
