@@ -151,7 +151,7 @@ def list_candidates(
 def uploads_in_progress(stores: Stores, repo: RepositoryRecord) -> frozenset[str]:
     """Return the ids of the uploads that have not ended."""
     blobs = stores.blobs.at(repo.storage_namespace)
-    return frozenset(id for id, _ in Uploads(stores.kv, blobs, repo, stores.clock, stores.ids).standing())
+    return frozenset(Uploads(stores.kv, blobs, repo, stores.clock, stores.ids).standing_ids())
 
 
 def named_within(table: pa.Table, uri: str, *, is_own: bool) -> pa.ChunkedArray:

@@ -123,7 +123,9 @@ class Swept:
     delete them.
     """
     unreadable: int = 0
-    """Number of unreferenced objects that were kept because they are damaged, so that their age is unknown."""
+    """Number of unreferenced objects, and of uploads, that were kept because they are damaged, so that their age is
+    unknown.
+    """
     uploads: int = 0
     """Number of uploads of failed jobs whose files were deleted. The files count as blobs."""
 
@@ -306,7 +308,7 @@ def _uploads(work: _Sweep) -> None:
     purged = purge(uploads, work.cutoff, work.left, dry_run=work.plan.dry_run)
     work.left = max(0, work.left - purged.blobs)
     work.refused.extend(purged.refused)
-    for name in ("uploads", "blobs", "size", "young", "rest"):
+    for name in ("uploads", "blobs", "size", "young", "rest", "unreadable"):
         setattr(work.done, name, getattr(work.done, name) + getattr(purged, name))
 
 

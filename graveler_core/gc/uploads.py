@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from graveler_core.blobs.deletion import RefusedDeletions
+from graveler_core.errors import CorruptData
 from graveler_core.model.entities import UploadState
 from graveler_core.objects.uploads import Uploads, prefix
 from graveler_core.records import access
@@ -29,6 +30,8 @@ class Purged:
     young: int = 0
     rest: int = 0
     """Number of uploads left because the limit was reached."""
+    unreadable: int = 0
+    """Number of uploads that were kept because their records are damaged."""
     refused: RefusedDeletions = field(default_factory=RefusedDeletions)
     """Objects that the store refuses to delete. Their uploads stay recorded."""
 
@@ -45,7 +48,10 @@ def purge(uploads: Uploads, cutoff: datetime, most: int, *, dry_run: bool) -> Pu
         done.blobs += 1
         done.size += size
 
-    for id, held in uploads.standing():
+    def damaged(error: CorruptData) -> None:
+        done.unreadable += Uploads.is_id(error.details["record"])
+
+    for id, held in uploads.standing(damaged):
         old = held.value.since <= cutoff
         if held.value.state is UploadState.NAMING:
             if old and not dry_run:  # entries may refer to them

@@ -39,7 +39,7 @@ from itertools import islice
 
 from graveler_core.blobs.deletion import RefusedDeletions, delete_permitted
 from graveler_core.blobs.port import Blobs
-from graveler_core.errors import Conflict, GravelerError, Kind, OutcomeUnknown, PredicateFailed
+from graveler_core.errors import Conflict, CorruptData, GravelerError, Kind, OutcomeUnknown, PredicateFailed
 from graveler_core.kv.store import Store
 from graveler_core.model.clock import Clock, IdSource
 from graveler_core.model.entities import RepositoryRecord, Upload, UploadPart, UploadState, UploadTarget
@@ -163,9 +163,21 @@ class Uploads:
         """Return the record of an upload, or `None`."""
         return access.read(self.kv, keys.uploads(self.repository).at(id))
 
-    def standing(self) -> Iterator[tuple[str, Held[Upload]]]:
-        """Yield all uploads that are in progress or were abandoned."""
-        return ((id, held) for id, held in access.scan(self.kv, keys.uploads(self.repository)) if _ID.fullmatch(id))
+    def standing(self, damaged: Callable[[CorruptData], object] | None = None) -> Iterator[tuple[str, Held[Upload]]]:
+        """Yield all uploads that are in progress or were abandoned.
+
+        Args:
+            damaged: Called for each record that cannot be read, as by `access.scan`.
+        """
+        found = access.scan(self.kv, keys.uploads(self.repository), damaged=damaged)
+        return ((id, held) for id, held in found if _ID.fullmatch(id))
+
+    def standing_ids(self) -> set[str]:
+        """Return the ids of all uploads that are in progress or were abandoned. Records that cannot be read count."""
+        folder = keys.uploads(self.repository)
+        rows = self.kv.scan(folder.partition, prefix=folder.prefix)
+        ids = (row.key.removeprefix(folder.prefix).decode(errors="replace") for row in rows)
+        return {id for id in ids if _ID.fullmatch(id)}
 
     def purging(self, id: str, held: Held[Upload]) -> Held[Upload] | None:
         """Claim the objects of an upload in exactly the state that was read. Return `None` if the state has changed."""
@@ -207,19 +219,20 @@ class Uploads:
         return {int(name.rpartition("/")[2]): held.value for name, held in found}
 
     def forget_parts(self, id: str) -> None:
-        """Remove the records of the parts of an upload that has ended."""
+        """Remove the records of the parts of an upload that has ended, except those that cannot be read."""
         folder = keys.upload_parts(self.repository)
-        access.remove_many(
-            self.kv, [(folder.at(name), held) for name, held in access.scan(self.kv, folder, prefix=f"{id}/")]
-        )
+        found = access.scan(self.kv, folder, prefix=f"{id}/", damaged=lambda error: None)
+        access.remove_many(self.kv, [(folder.at(name), held) for name, held in found])
 
     def orphans(self, cutoff: datetime) -> set[str]:
-        """Return the ids of uploads that do not exist, with a part that is older than a time."""
+        """Return the ids of uploads that do not exist, with a part that is older than a time.
+
+        Parts whose records cannot be read are left out.
+        """
         folder = keys.upload_parts(self.repository)
-        old = {
-            name.partition("/")[0] for name, held in access.scan(self.kv, folder) if held.value.creation_date <= cutoff
-        }
-        return {id for id in old if self.find(id) is None}
+        found = access.scan(self.kv, folder, damaged=lambda error: None)
+        old = {name.partition("/")[0] for name, held in found if held.value.creation_date <= cutoff}
+        return old - self.standing_ids()
 
     def _swap(self, id: str, held: Held[Upload], state: UploadState) -> Held[Upload]:
         record = self._now(state, held.value.target)

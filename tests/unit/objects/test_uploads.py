@@ -12,6 +12,7 @@ from typing import TypeVar
 import pytest
 
 from graveler_core.errors import Conflict, Kind, OutcomeUnknown
+from graveler_core.gc.candidates import uploads_in_progress
 from graveler_core.gc.sweep import GRACE, SweepPlan, Swept, sweep
 from graveler_core.gc.uploads import purge
 from graveler_core.kv.store import Store
@@ -287,3 +288,15 @@ class TestSweep:
         assert self.swept(world, uploads=True).uploads == 0
         assert at.blobs.read("data/other/0") == b"a user's"
         assert world.branch().read("a") == b"kept"
+
+    def test_a_damaged_record_stops_neither_the_others_nor_a_collection(self, world: World) -> None:
+        kept, gone = stored(world), stored(world)
+        at = uploads(world)
+        folders = keys.uploads(at.repository), keys.upload_parts(at.repository)
+        for where in (folders[0].at(kept), folders[0].at("other"), folders[1].at(f"{gone}/1")):
+            at.kv.set(where.partition, where.key, b"damaged")
+        world.clock.sleep(LATER.total_seconds())
+        assert uploads_in_progress(world.stores(), at.repository) == {kept, gone}
+        done = self.swept(world, uploads=True)
+        assert (done.uploads, done.blobs, done.unreadable) == (1, 2, 1)
+        assert (objects(world, kept), objects(world, gone)) == (2, 0)

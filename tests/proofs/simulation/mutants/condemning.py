@@ -216,5 +216,5 @@ def deleted_repositories_are_not_read() -> Iterator[None]:
 @mutant(seed=4, breaks="8", theme=collecting.LONG)
 def uploads_in_progress_are_collected() -> Iterator[None]:
     """A collection condemns objects whose upload has not ended."""
-    with instead((candidates, "Uploads", lambda *_: SimpleNamespace(standing=lambda: iter(())))):
+    with instead((candidates, "Uploads", lambda *_: SimpleNamespace(standing_ids=set))):
         yield
