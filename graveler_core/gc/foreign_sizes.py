@@ -2,7 +2,8 @@
 
 Objects in buckets are listed in pages. After a page with few wanted keys, the listing starts again at the next wanted
 key. There are hardly more requests than wanted objects, and far fewer if their keys are close together. Stores whose
-listings cannot start at any key, and local directories, are asked for each object.
+listings cannot start at any key, and local directories, are asked for each object. An object that is listed
+as empty is looked up too, because it may be the marker of a directory.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def _sizes(objects: Foreign, place: Namespace, keys: pa.Array) -> Sizes:
     if len(keys) == 1 or not starts_at_any_key(place):
         return _asked(objects, keys)
     try:
-        return _listed(objects, keys)
+        return _without_markers(objects, keys, _listed(objects, keys))
     except Unavailable as e:
         if e.kind is not Kind.BucketNotFound:
             raise
@@ -125,6 +126,16 @@ def _listed(objects: Foreign, keys: pa.Array) -> Sizes:
                 break
         else:
             return sizes
+    return sizes
+
+
+def _without_markers(objects: Foreign, keys: pa.Array, sizes: Sizes) -> Sizes:
+    """Return the sizes, with `MISSING` for markers of directories.
+
+    Some stores list a marker `x/` without the slash, like an empty object `x`. So each empty object is looked up.
+    """
+    for row in np.flatnonzero(sizes == 0).tolist():
+        sizes[row] = _size(objects, keys[row].as_py().decode())
     return sizes
 
 

@@ -46,11 +46,15 @@ class Bucket:
         monkeypatch.setattr(ForeignRemote, "_listed", listed)
         monkeypatch.setattr(ForeignRemote, "head", asked)
 
-    def fill(self, keys: list[str]) -> None:
+    @property
+    def place(self) -> ForeignRemote:
         place = self.blobs.foreign(Namespace("memory", self.name, ""))
         assert isinstance(place, ForeignRemote)
+        return place
+
+    def fill(self, keys: list[str]) -> None:
         for key in keys:
-            obstore.put(place._store, key, b"x" * len(key))
+            obstore.put(self.place._store, key, b"x" * len(key))
 
     def address(self, key: str) -> str:
         return f"memory://{self.name}/{quote(key)}"
@@ -115,6 +119,21 @@ def test_a_neighbour_that_cannot_be_listed(bucket: Bucket, monkeypatch: pytest.M
     monkeypatch.setattr(ForeignRemote, "_listed", refuse)
     assert bucket.sizes(["a", "b", "c"]) == [1, 1, MISSING]
     assert bucket.asked == ["head"] * 3
+
+
+def test_a_marker_of_a_directory_is_no_object(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some stores list the marker `x/` as `x`, before or after an object `x`."""
+    bucket.fill(["a", "both", "z"])
+    obstore.put(bucket.place._store, "empty", b"")
+    pages = ForeignRemote._listed
+
+    def with_markers(place: ForeignRemote, after: str) -> Iterator[list[BlobInfo]]:
+        for page in pages(place, after):
+            markers = [BlobInfo(key, 0, None, page[0].mtime) for key in ("both", "marker")]
+            yield sorted([*page, *markers], key=lambda info: info.address)
+
+    monkeypatch.setattr(ForeignRemote, "_listed", with_markers)
+    assert bucket.sizes(["a", "both", "empty", "marker", "z"]) == [1, 4, 0, MISSING, 1]
 
 
 def test_a_bucket_that_is_gone(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
