@@ -61,10 +61,11 @@ class Examination:
         self.tell(Ailment.RECORD_DAMAGED, where, e.message)
 
     def ahead(self, where: str, times: datetime) -> bool:
-        """Return true if a time is in the future, and add a finding."""
-        if times - self.now <= OFF_BY:
+        """Return true if a time is in the future, and add a finding. The examination may have begun long ago."""
+        by = times - self.stores.clock.now()
+        if by <= OFF_BY:
             return False
-        self.clocks_differ(where, times - self.now)
+        self.clocks_differ(where, by)
         return True
 
     def clocks_differ(self, where: str, by: timedelta) -> None:

@@ -5,6 +5,7 @@ references.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from graveler_core.diagnostics.doctor.diagnosis import Ailment
@@ -14,7 +15,7 @@ from graveler_core.engine.cleaning import CleaningPlan
 from graveler_core.engine.protocol.swap import lists
 from graveler_core.engine.references.log import read_log
 from graveler_core.engine.staging import pressure
-from graveler_core.errors import CorruptData, GravelerError
+from graveler_core.errors import CorruptData, GravelerError, NotFound
 from graveler_core.gc.sweep import GRACE
 from graveler_core.model.compaction import CompactionSettings
 from graveler_core.model.counting import counted
@@ -148,7 +149,8 @@ def _namespace(of: Examination, repo: RepositoryRecord) -> None:
         blobs = of.stores.blobs.at(repo.storage_namespace)
         first = next(iter(blobs.list()), None)
         if first is not None and first.size:
-            blobs.read_range(first.address, 0, 1)
+            with suppress(NotFound):  # a sweep may have deleted it since
+                blobs.read_range(first.address, 0, 1)
     except GravelerError as e:
         what = f"its storage namespace {repo.storage_namespace} cannot be read: {e.message}"
         of.tell(Ailment.NAMESPACE_UNREADABLE, f"graveler://{repo.id}", what)

@@ -27,6 +27,7 @@ from graveler_core.kv.wrappers.passing import StoreCall
 from graveler_core.model.compaction import Thresholds
 from graveler_core.model.ids import BranchId
 from graveler_core.records import layout as keys
+from graveler_core.testing.counting_blobs import CountingBlobs
 from graveler_core.testing.faulty_store import Faulty, Refuse
 from tests.unit.diagnostics.readonly import read_only
 from tests.unit.engine.flows import table
@@ -235,3 +236,22 @@ def test_no_secret_is_in_what_is_found(world: World) -> None:
     examined = examine(stores)
     assert [found.ailment for found in examined.found] == [Ailment.NAMESPACE_UNREADABLE]
     assert "CANARY" not in repr(examined)
+
+
+def test_an_object_that_a_sweep_deletes_meanwhile_is_no_problem(world: World) -> None:
+    """The first listed object of a namespace is read."""
+
+    def at(namespace: str) -> Blobs:
+        gone = NotFound("deleted since")
+        return CountingBlobs(world.blobs.at(namespace), lambda verb, address: gone if verb == "read_range" else None)
+
+    stores = replace(world.stores(), blobs=SimpleNamespace(at=at))  # type: ignore[arg-type]
+    assert examine(stores).healthy
+
+
+def test_what_is_written_during_an_examination_is_not_in_the_future(world: World) -> None:
+    of = Examination(world.stores(), DoctorPlan(), Budget(world.clock, 60), world.clock.now())
+    world.clock.time += timedelta(hours=1)
+    assert not of.ahead("a branch", world.clock.time)
+    assert of.ahead("a branch", world.clock.time + timedelta(minutes=2))
+    assert [found.what for found in of.found] == ["was written 120 s later than now, by the clock of this machine"]
