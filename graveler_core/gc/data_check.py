@@ -22,6 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from graveler_core.blobs.addresses import DATA
 from graveler_core.blobs.cached import CachedBlobs
 from graveler_core.blobs.port import BlobInfo, Blobs, Foreign
 from graveler_core.codec.checksums import sha256_digests
@@ -225,7 +226,8 @@ class _Check:
     def _listed_sizes(self, addresses: pa.ChunkedArray) -> Sizes:
         """Return the sizes of objects in the storage namespace."""
         sizes = np.full(len(addresses), MISSING, np.int64)
-        for batch in _batches(self.blobs.list(), self.progress.done):
+        generated = pc.all(pc.starts_with(addresses, DATA)).as_py()  # other directories may be unreadable
+        for batch in _batches(self.blobs.list(DATA if generated else ""), self.progress.done):
             positions = pc.index_in(addresses, value_set=batch.column("address"))
             found = positions.is_valid().to_numpy()
             sizes[found] = batch.column("size").take(positions.drop_null()).to_numpy()

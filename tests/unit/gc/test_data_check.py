@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -168,6 +169,25 @@ def test_a_range_that_cannot_be_read_does_not_end_the_check(lake: CheckedLake, m
     found = lake.found()
     assert "staged" in {each.path for each in found if each.thing is Thing.CONTENT}
     assert [each.trouble for each in found if each.id == range_.name] == [Trouble.CORRUPT]
+
+
+def test_a_directory_without_objects_may_be_unreadable(lake: CheckedLake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as `lost+found`. It is listed only if entries name objects beside those that graveler has stored."""
+    directory = lake.root / "lake" / "lost+found"
+    directory.mkdir()
+    scan = os.scandir
+
+    def refusing(fd: int) -> Any:
+        if os.path.samestat(os.fstat(fd), directory.stat()):
+            raise PermissionError(errno.EACCES, "not permitted")
+        return scan(fd)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    assert lake.found() == []
+    (lake.root / "lake" / "other").write_bytes(b"other")
+    lake.repo.branch("main").stage("other", Entry(address="other", size=5))
+    with pytest.raises(Unavailable, match="EACCES"):
+        lake.found()
 
 
 def test_many_problems_at_once(lake: CheckedLake, monkeypatch: pytest.MonkeyPatch) -> None:
