@@ -20,7 +20,8 @@ Two rules handle a swap whose response was lost.
   error names the commit.
 * The request of a swap without a response may still arrive. It is a compare-and-swap on the record from which the
   next attempt swaps, so at most one of the two succeeds. The attempt that fails must recognize the commit of the
-  other as its own (step 2).
+  other as its own (step 2). It cannot if the branch was reset, or created again, after the request has arrived. So an
+  attempt swaps only if neither has happened since the request was sent. Otherwise the outcome is unknown.
 
 A flow makes a commit the head, or calls hooks for it, only if the flow first wrote the commit less than
 `RETRIED_WITHIN` ago. An older commit whose swap has failed may be removed by a collection (`gc.unreached`). If there
@@ -119,7 +120,9 @@ class TriedCommits:
     told: ToldCommits = field(default_factory=ToldCommits)
     """Commits about which hooks were told: see `protocol.hooks.announced`."""
     unanswered: CommitId | None = None
-    """Commit whose swap got no response and may still take effect."""
+    """Commit whose swap got no response and may still take effect, or has taken effect since."""
+    swapped_from: BranchRecord | None = None
+    """Record from which this swap was sent."""
 
     @contextmanager
     def reported(self) -> Iterator[None]:
@@ -132,6 +135,16 @@ class TriedCommits:
             if self.unanswered is None:
                 raise
             raise _unknown(self.unanswered) from e
+
+    def require_history(self, branch: BranchRecord) -> None:
+        """Refuse to swap a branch whose history may no longer show the commit of the swap without a response.
+
+        Raises:
+            OutcomeUnknown: The branch was reset, or deleted and created again, since that swap was sent.
+        """
+        sent = self.swapped_from
+        if self.unanswered is not None and sent is not None and (sent.uid, sent.epoch) != (branch.uid, branch.epoch):
+            raise _unknown(self.unanswered)
 
 
 def move_head(stores: Stores, move: HeadMove) -> StoredCommit:
@@ -184,6 +197,7 @@ def advance(stores: Stores, registers: Registers, record: BranchRecord, head: Ne
             the commit.
     """
     require_repository(stores, registers)
+    tried.require_history(registers.branch)
     base, commit, writes = registers.branch, head.commit.id, head.writes
     where = keys.branch(registers.repository, base.id)
     first = tried.ids.setdefault(commit, head.begun or stores.clock.now())
@@ -205,7 +219,7 @@ def advance(stores: Stores, registers: Registers, record: BranchRecord, head: Ne
         return False
     except OutcomeUnknown as lost:
         if _not_happened(stores, registers):
-            tried.unanswered = commit
+            tried.unanswered, tried.swapped_from = commit, base
             return False
         raise _unknown(commit) from lost
     stores.registers.replace(registers.repository.id, base.id, held)

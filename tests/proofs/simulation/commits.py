@@ -61,6 +61,8 @@ def _answers(history: History, observer: Observer) -> Iterator[str]:
         mine = made.get(operation.mark, [])
         if operation.outcome is Outcome.NOTHING and mine:
             yield f"{operation}: has happened, as {mine[0][:8]}"
+        if len(mine) > 1 and not operation.key:
+            yield f"{operation}: has happened {len(mine)} times, as {', '.join(commit[:8] for commit in mine)}"
         if operation.outcome is Outcome.DONE and operation.answer is not None:
             assert isinstance(operation.answer, str)
             step = seen.get(CommitId(operation.answer))

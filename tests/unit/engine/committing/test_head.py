@@ -116,6 +116,47 @@ def test_one_s_own_late_commit_after_a_reset(world: World, flow: str, calls: int
     assert messages(world) == ["mine", "begin"]
 
 
+def outcome_of_an_undone_commit(flow: str, calls: int, *, again: bool) -> type[Exception] | None:
+    """The first swap gets no response, and arrives after some calls. What it has done is undone before the next call.
+
+    Returns:
+        Class of the error of the flow, if there was one.
+    """
+    world = ten_keys()
+    repo, heads = world.graveler().repository("repo"), list[CommitId]()
+    begin = repo.commit("main").id
+
+    def has_moved(_: StoreCall) -> bool:
+        heads.append(repo.commit("main").id)
+        return heads[-1] != begin
+
+    def undo() -> None:
+        if again:
+            repo.create_branch("other", begin)
+            repo.update_settings(default_branch="other")
+            repo.delete_branch("main")
+            repo.create_branch("main", begin)
+        else:
+            repo.branch("main").hard_reset(begin)
+
+    late = failing_swap(world.kv, Late(calls), *[LoseRequest()] * (LOST_ANSWERS - 1))
+    found = None
+    try:
+        AFTER_RESETS[flow](world.graveler(Interrupted(late, undo, before=has_moved)).repository("repo"))
+    except OutcomeUnknown as unknown:
+        found = type(unknown)
+    made = {*heads, repo.commit("main").id} - {begin}
+    assert len(made) <= 1, f"after {calls} calls"
+    return found
+
+
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("flow", AFTER_RESETS)
+def test_a_late_commit_that_was_undone_is_not_made_again(flow: str, again: bool) -> None:
+    outcomes = [outcome_of_an_undone_commit(flow, calls, again=again) for calls in range(4, 16)]
+    assert {*outcomes} == {OutcomeUnknown, None}
+
+
 def test_without_a_key_nothing_is_looked_for(world: World) -> None:
     kv = Counting(world.kv)
     stores, repo, name = world.branch(kv)._at
