@@ -59,6 +59,8 @@ class RepositoryOptions(Handle):
             Conflict: (`LostRace`) the settings do not have the expected version. `details` has `expected` and `actual`.
             NotFound: (`BranchNotFound`) the new default branch does not exist.
             InvalidInput: a value is not valid.
+            OutcomeUnknown: the settings may have been changed. If others deleted branches during the call, the default
+                branch may not exist: check it, and set another one.
         """
         given = _given(default_branch, description, index_sizes)
         author = SettingsAuthor(by, message)

@@ -11,8 +11,8 @@ read and the deletion. Therefore a branch is marked before and after it becomes 
 
 1. Swap the branch record ✓: set its mark. If the branch does not exist, nothing has happened.
 2. Swap the repository record ✓: the branch is the default. This makes the change visible.
-3. Swap the branch record again ✓, with a fresh nonce and the mark. If the branch has disappeared since step 1, give the
-   repository its former default branch again ✓, and refuse.
+3. Swap the branch record again ✓, with a fresh nonce and the mark. If the branch has disappeared since step 1, undo the
+   change, and refuse.
 
 A deletion deletes exactly the record that it has read (`engine.references.branching`). If this record has no mark, the
 deletion comes before step 1, or fails, because step 1 has changed the record, or somebody has removed the mark. A mark
@@ -22,6 +22,12 @@ it read the repository record after step 2, so it saw the default branch and ref
 since. If it read it before step 3, its swap either fails because of step 3, or comes before it; then step 3 sets the
 mark again, or finds that the branch is gone.
 
+An undo moves the default branch back to the former one, in the same three steps: mark the former branch ✓, swap the
+repository record ✓, mark the former branch again ✓. The swap replaces a record that was read before the new default
+branch was found missing. If the record has changed, it is read again and step 3 is repeated, so a later change of the
+record is never overwritten. Other settings are undone too if they still have the values of this change. If the former
+branch is gone as well, there is no branch to go back to: what is left of the change stays, and the error says so.
+
 After a crash between 1 and 2 the mark is left over, and the next deletion removes it. After a crash between 2 and 3 the
 change is made; only a deletion that was already under way can still delete the branch. `fsck` reports a default branch
 that does not exist.
@@ -30,7 +36,7 @@ that does not exist.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import partial
 
 from graveler_core.engine.committing.draft import Draft
@@ -38,7 +44,7 @@ from graveler_core.engine.protocol.registers import fresh
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.protocol.swap import swap
 from graveler_core.engine.references.events import note
-from graveler_core.errors import Conflict, NotFound, PredicateFailed
+from graveler_core.errors import Conflict, Kind, NotFound, OutcomeUnknown, PredicateFailed
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import BranchId, Nonce, RepositoryId
 from graveler_core.model.references import EventKind, ReferenceEvent, ReferenceType
@@ -75,6 +81,7 @@ def update(
         Conflict: The settings do not have the expected version (`LostRace`). `details` has `expected` and `actual`.
         NotFound: The repository, or the new default branch, does not exist.
         InvalidInput: The texts for the reflog are too long.
+        OutcomeUnknown: The settings may have been changed, and the default branch may not exist.
     """
     Draft(author.message, author.by)
 
@@ -99,16 +106,17 @@ def update(
         changed = _replaced(stores, held, after)
         if changed is None:
             return None
+        _note(stores, changed.value, before, author)
         if moves:
-            _confirm(stores, changed, before.default_branch)
-        for event in _events(stores, changed, before, author):
-            note(stores, changed, event)
-        return changed
+            _confirm(stores, changed, before, author)
+        return changed.value
 
     return retry(stores, f"settings of repository {repo}", attempt)
 
 
-def _replaced(stores: Stores, held: Held[RepositoryRecord], settings: RepositorySettings) -> RepositoryRecord | None:
+def _replaced(
+    stores: Stores, held: Held[RepositoryRecord], settings: RepositorySettings
+) -> Held[RepositoryRecord] | None:
     nonce = Nonce(stores.ids.fresh())
     update = {
         "default_branch": settings.default_branch,
@@ -118,7 +126,7 @@ def _replaced(stores: Stores, held: Held[RepositoryRecord], settings: Repository
     }
     record, where = held.value.model_copy(update=update), keys.repository(held.value.id)
     try:
-        changed = access.replace(stores.kv, where, held, record, mine=partial(_bears, nonce)).value
+        changed = access.replace(stores.kv, where, held, record, mine=partial(_bears, nonce))
     except PredicateFailed:
         return None
     stores.registers.forget_all(held.value.id)
@@ -135,16 +143,78 @@ def _mark(stores: Stores, repo: RepositoryId, branch: BranchId) -> None:
     retry(stores, f"mark of branch {repo}/{branch}", attempt)
 
 
-def _confirm(stores: Stores, changed: RepositoryRecord, former: BranchId) -> None:
-    """Mark the default branch again. If it has disappeared, restore the former default branch, and raise the error."""
+def _confirm(
+    stores: Stores, changed: Held[RepositoryRecord], before: RepositorySettings, author: SettingsAuthor
+) -> None:
+    """Mark the new default branch again. If it has disappeared, undo the change, and raise the error.
+
+    Raises:
+        NotFound: The branch does not exist. The change was undone.
+        OutcomeUnknown: The former default branch does not exist either.
+    """
+    repo, uid, after = changed.value.id, changed.value.uid, settings_of(changed.value)
+    current: Held[RepositoryRecord] | None = changed
+
+    def attempt() -> bool | None:
+        nonlocal current
+        if current is None or current.value.uid != uid:
+            return True  # the repository was deleted after the change
+        try:
+            _mark(stores, repo, after.default_branch)
+        except NotFound as missing:
+            if missing.kind is not Kind.BranchNotFound:
+                return True
+            if _undone(stores, current, after, before, author):
+                raise
+            current = repositories.find(stores.kv, repo)
+            return None
+        return True
+
+    retry(stores, f"settings of repository {repo}", attempt)
+
+
+def _undone(
+    stores: Stores,
+    current: Held[RepositoryRecord],
+    after: RepositorySettings,
+    before: RepositorySettings,
+    author: SettingsAuthor,
+) -> bool:
+    """Undo what is left of a change whose default branch is missing. Return `False` if another swap came first."""
+    repo, now = current.value.id, settings_of(current.value)
+    back = _without(now, after, before)
+    if back == now:
+        return True
+    moves = back.default_branch != now.default_branch
     try:
-        _mark(stores, changed.id, changed.default_branch)
-    except NotFound:
-        held = repositories.find(stores.kv, changed.id)
-        if held is not None and held.value.nonce == changed.nonce:
-            settings = settings_of(changed)
-            _replaced(stores, held, RepositorySettings(former, settings.description, settings.index_sizes))
-        raise
+        if moves:
+            _mark(stores, repo, back.default_branch)
+        restored = _replaced(stores, current, back)
+        if restored is None:
+            return False
+        why = f"undone: branch {after.default_branch!r} was deleted"
+        _note(stores, restored.value, now, SettingsAuthor(author.by, why))
+        if moves:
+            _mark(stores, repo, back.default_branch)
+    except NotFound as gone:
+        raise OutcomeUnknown(
+            f"repository {repo!r}: the new default branch {after.default_branch!r} was deleted during the call, and "
+            f"the former one cannot be set again ({gone.message}); set the default branch to a branch that exists",
+            repository=repo,
+        ) from gone
+    return True
+
+
+def _without(now: RepositorySettings, after: RepositorySettings, before: RepositorySettings) -> RepositorySettings:
+    """Return settings without a change: each setting that still has the value of the change gets its former value."""
+    names = [field.name for field in fields(RepositorySettings)]
+    former = {name: getattr(before, name) for name in names if getattr(now, name) == getattr(after, name)}
+    return replace(now, **former)
+
+
+def _note(stores: Stores, changed: RepositoryRecord, before: RepositorySettings, author: SettingsAuthor) -> None:
+    for event in _events(stores, changed, before, author):
+        note(stores, changed, event)
 
 
 def _events(

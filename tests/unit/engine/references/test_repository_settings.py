@@ -7,14 +7,24 @@ branch or changes the settings before each call of a flow.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
 
 import pytest
 
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.errors import Conflict, GravelerError, InvalidInput, Kind, NotFound, OutcomeUnknown
 from graveler_core.facade.repository import Repository
+from graveler_core.kv.store import Predicate
+from graveler_core.model.entities import BranchRecord
+from graveler_core.model.ids import BranchId, Nonce
 from graveler_core.model.repository_settings import IndexSizes
-from tests.unit.engine.interposed import WRITES, Interposed
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.records.access import Held
+from tests.unit.engine.interposed import WRITES, Crash, Interposed
 from tests.unit.engine.world import World, entry
 
 
@@ -205,6 +215,224 @@ def test_lost_replies(world: World, repo: Repository, *, done: bool) -> None:
         except GravelerError as error:
             raise AssertionError(number) from error
         assert reopened(fork).settings().default_branch == "dev"
+
+
+# A deletion of the new default branch that is under way: it read the branch before the default branch changed
+
+
+class DiesBeforeDeletion(Interposed):
+    """A process that dies before it deletes its first record."""
+
+    def delete_if(self, partition: bytes, key: bytes, predicate: Predicate) -> None:
+        raise Crash
+
+
+@dataclass
+class Undo:
+    """What happened to a change of the default branch to `dev` while `dev` was deleted."""
+
+    world: World
+    error: GravelerError | None
+    calls: int
+    """Number of calls from step 3 of the change on."""
+
+    @property
+    def repo(self) -> Repository:
+        return reopened(self.world)
+
+
+def undo(
+    world: World,
+    act: Callable[[Repository], object],
+    others: dict[int, Callable[[World], object]] | None = None,
+    lose: dict[int, bool] | None = None,
+) -> Undo:
+    """Change the default branch to `dev`, while another process deletes `dev`.
+
+    The deletion removes the mark and reads the record between steps 1 and 2, and deletes it between steps 2 and 3.
+    `others` run before calls of the rest, numbered from 0, and the replies of the calls `lose` are lost.
+    """
+    fork = world.fork()
+    kv = Interposed(fork.kv)
+    handle = fork.graveler(kv).repository("repo")
+    kv.reset()
+    where = keys.branch(handle._record, BranchId("dev"))
+    _, swapped, *_ = (number for number, verb in enumerate(calls(world, act)) if verb == "set_if")
+    read: list[Held[BranchRecord]] = []
+
+    def begin() -> None:
+        with pytest.raises(Crash):
+            fork.graveler(DiesBeforeDeletion(fork.kv)).repository("repo").delete_branch("dev")
+        held = access.read(fork.kv, where)
+        assert held is not None
+        assert not held.value.marked_default
+        read.append(held)
+
+    def end() -> None:
+        assert access.remove(fork.kv, where, read[0])
+        (others or {}).get(0, bool)(fork)
+
+    first = swapped + 1
+    kv.before = {first + number: partial(other, fork) for number, other in (others or {}).items()}
+    kv.before |= {swapped: begin, first: end}
+    kv.lose = {first + number: done for number, done in (lose or {}).items()}
+    try:
+        act(handle)
+    except GravelerError as error:
+        return Undo(fork, error, len(kv.verbs) - first)
+    return Undo(fork, None, len(kv.verbs) - first)
+
+
+def by_others(act: Callable[[Repository], object]) -> Callable[[World], object]:
+    return lambda world: act(reopened(world))
+
+
+def exists(repo: Repository) -> bool:
+    return repo.settings().default_branch in [branch.id for branch in repo.branches()]
+
+
+def all_to_dev(repo: Repository) -> object:
+    return repo.update_settings(default_branch="dev", description="by this call", by="ada")
+
+
+def test_a_change_to_a_branch_that_is_deleted_is_undone(world: World, repo: Repository) -> None:
+    before = repo.settings()
+    done = undo(world, all_to_dev)
+    assert isinstance(done.error, NotFound)
+    assert done.error.kind is Kind.BranchNotFound
+    assert done.repo.settings() == before
+    told = [(event.name, event.by, event.message) for event in done.repo.reflog(limit=4)]
+    assert sorted(told) == [
+        ("default_branch", "ada", "dev -> main: undone: branch 'dev' was deleted"),
+        ("default_branch", "ada", "main -> dev"),
+        ("description", "ada", ""),
+        ("description", "ada", "undone: branch 'dev' was deleted"),
+    ]
+
+
+CHANGES: dict[str, tuple[Callable[[Repository], object], Callable[[Repository], bool]]] = {
+    "protection": (lambda r: r.protect("x*"), lambda r: "x*" in r.protection()),
+    "description": (
+        lambda r: r.update_settings(description="by others"),
+        lambda r: r.settings().description == "by others",
+    ),
+    "default branch": (
+        lambda r: r.update_settings(default_branch="third"),
+        lambda r: r.settings().default_branch == "third",
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_of_the_record_before_any_call_of_an_undo(world: World, repo: Repository, change: str) -> None:
+    """It stays, the default branch exists, and nothing of the call that failed is left."""
+    repo.create_branch("third", "main")
+    other, stays = CHANGES[change]
+    for number in range(undo(world, all_to_dev).calls):
+        done = undo(world, all_to_dev, {number: by_others(other)})
+        assert isinstance(done.error, NotFound), number
+        assert stays(done.repo), number
+        assert exists(done.repo), number
+        assert done.repo.settings().description in ("", "by others"), number
+
+
+def delete_main(repo: Repository) -> None:
+    with suppress(InvalidInput):
+        repo.delete_branch("main")
+
+
+@pytest.mark.parametrize("then", [None, "protection"])
+def test_a_deletion_of_the_former_default_branch_before_any_call_of_an_undo(
+    world: World, repo: Repository, then: str | None
+) -> None:
+    """If no branch is left to go back to, the outcome is unknown, and another default branch can be set."""
+    outcomes = set()
+    for number in range(undo(world, default_to_dev).calls):
+        others = {number: by_others(delete_main)}
+        if then is not None:
+            others[number + 1] = by_others(CHANGES[then][0])
+        done = undo(world, default_to_dev, others)
+        outcomes.add(type(done.error))
+        if not isinstance(done.error, OutcomeUnknown):
+            assert exists(done.repo), number
+            assert done.repo.settings().default_branch == "main", number
+            continue
+        assert "set the default branch to a branch that exists" in done.error.message
+        assert not exists(done.repo), number
+        done.repo.undelete_branch("dev")
+        done.repo.update_settings(default_branch="dev")
+        assert exists(done.repo)
+    assert outcomes == {NotFound, OutcomeUnknown}
+
+
+def test_a_deletion_of_the_former_default_branch_that_was_under_way(world: World, repo: Repository) -> None:
+    """It read the record before the undo marked it, and deletes it before any later call."""
+    where = keys.branch(repo._record, BranchId("main"))
+    read: list[Held[BranchRecord]] = []
+
+    def begin(fork: World) -> None:
+        held = access.read(fork.kv, where)
+        assert held is not None
+        unmarked = held.value.model_copy(update={"marked_default": False, "nonce": Nonce("unmarked")})
+        read.append(access.replace(fork.kv, where, held, unmarked))
+
+    def end(fork: World) -> None:
+        access.remove(fork.kv, where, read[-1])
+
+    outcomes = set()
+    count = undo(world, default_to_dev).calls
+    for first, second in combinations(range(count), 2):
+        done = undo(world, default_to_dev, {first: begin, second: end})
+        outcomes.add(type(done.error))
+        assert exists(done.repo) is isinstance(done.error, NotFound), (first, second)
+    assert outcomes == {NotFound, OutcomeUnknown}
+
+
+@pytest.mark.parametrize("change", [None, "protection"])
+def test_a_creation_of_the_branch_before_any_call_of_an_undo(
+    world: World, repo: Repository, change: str | None
+) -> None:
+    """Either the change stays or it is undone, and the default branch exists."""
+    outcomes = set()
+
+    def other(repo: Repository) -> None:
+        repo.create_branch("dev", "main")
+        if change is not None:
+            CHANGES[change][0](repo)
+
+    for number in range(undo(world, default_to_dev).calls):
+        done = undo(world, default_to_dev, {number: by_others(other)})
+        assert exists(done.repo), number
+        assert done.repo.settings().default_branch == ("dev" if done.error is None else "main"), number
+        outcomes.add(type(done.error))
+    assert outcomes == {type(None), NotFound}
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_deletion_of_the_repository_before_any_call_of_an_undo(
+    world: World, repo: Repository, *, again: bool
+) -> None:
+    """Another repository with its name is not changed."""
+
+    def other(number: int, fork: World) -> None:
+        fork.graveler().delete_repository("repo")
+        if again:
+            fork.graveler().create_repository("repo", fork.namespace(f"another-{number}"), ephemeral=True)
+
+    for number in range(undo(world, all_to_dev).calls):
+        done = undo(world, all_to_dev, {number: partial(other, number)})
+        assert done.error is None or isinstance(done.error, NotFound | OutcomeUnknown), number
+        if again:
+            assert (done.repo.settings().default_branch, done.repo.settings().description) == ("main", "")
+
+
+@pytest.mark.parametrize("happened", [True, False])
+def test_a_lost_reply_anywhere_in_an_undo(world: World, repo: Repository, *, happened: bool) -> None:
+    for number in range(undo(world, all_to_dev).calls):
+        done = undo(world, all_to_dev, lose={number: happened})
+        assert isinstance(done.error, NotFound | OutcomeUnknown), number
+        if isinstance(done.error, NotFound):
+            assert done.repo.settings() == repo.settings(), number
 
 
 def test_index_sizes_apply_to_later_commits_of_every_process(world: World, repo: Repository) -> None:
