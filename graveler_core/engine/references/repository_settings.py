@@ -44,7 +44,7 @@ from graveler_core.engine.protocol.registers import fresh
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.protocol.swap import swap
 from graveler_core.engine.references.events import note
-from graveler_core.errors import Conflict, Kind, NotFound, OutcomeUnknown, PredicateFailed
+from graveler_core.errors import Conflict, Kind, NotFound, OutcomeUnknown, PredicateFailed, SlowDown, Unavailable
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import BranchId, Nonce, RepositoryId
 from graveler_core.model.references import EventKind, ReferenceEvent, ReferenceType
@@ -150,7 +150,8 @@ def _confirm(
 
     Raises:
         NotFound: The branch does not exist. The change was undone.
-        OutcomeUnknown: The former default branch does not exist either.
+        OutcomeUnknown: The former default branch does not exist either, or the store refused a request. The change is
+            visible already, so the refusal is not raised as it is.
     """
     repo, uid, after = changed.value.id, changed.value.uid, settings_of(changed.value)
     current: Held[RepositoryRecord] | None = changed
@@ -170,7 +171,14 @@ def _confirm(
             return None
         return True
 
-    retry(stores, f"settings of repository {repo}", attempt)
+    try:
+        retry(stores, f"settings of repository {repo}", attempt)
+    except (SlowDown, Unavailable) as e:
+        raise OutcomeUnknown(
+            f"repository {repo!r}: the settings may have been changed, but the new default branch "
+            f"{after.default_branch!r} could not be confirmed; check which default branch is set, and that it exists",
+            repository=repo,
+        ) from e
 
 
 def _undone(

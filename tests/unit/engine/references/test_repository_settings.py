@@ -15,7 +15,7 @@ from itertools import combinations
 import pytest
 
 from graveler_core.engine.reading.view import commit_of
-from graveler_core.errors import Conflict, GravelerError, InvalidInput, Kind, NotFound, OutcomeUnknown
+from graveler_core.errors import Conflict, GravelerError, InvalidInput, Kind, NotFound, OutcomeUnknown, SlowDown
 from graveler_core.facade.repository import Repository
 from graveler_core.kv.store import Predicate
 from graveler_core.model.entities import BranchRecord
@@ -24,7 +24,7 @@ from graveler_core.model.repository_settings import IndexSizes
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
-from tests.unit.engine.interposed import WRITES, Crash, Interposed
+from tests.unit.engine.interposed import WRITES, Crash, Interposed, unavailable
 from tests.unit.engine.world import World, entry
 
 
@@ -217,6 +217,35 @@ def test_lost_replies(world: World, repo: Repository, *, done: bool) -> None:
         assert reopened(fork).settings().default_branch == "dev"
 
 
+REFUSALS = [unavailable(), SlowDown("busy")]
+
+
+@pytest.mark.parametrize("refusal", REFUSALS, ids=["unavailable", "slow down"])
+def test_a_refused_call(world: World, repo: Repository, refusal: GravelerError) -> None:
+    """The refusal is raised if nothing was changed; after the change is visible, the outcome is unknown."""
+    verbs = calls(world, all_to_dev)
+    _, swapped, *_ = (number for number, verb in enumerate(verbs) if verb == "set_if")
+    for number in range(len(verbs)):
+        fork = world.fork()
+        kv = Interposed(fork.kv)
+        handle = fork.graveler(kv).repository("repo")
+        kv.reset()
+        kv.fail[number] = refusal
+        error = None
+        try:
+            all_to_dev(handle)
+        except GravelerError as raised:
+            error = type(raised)
+        if number <= swapped:
+            assert error is type(refusal), number
+        else:
+            assert error is (None if verbs[number] == "set" else OutcomeUnknown), number
+        changed = reopened(fork).settings().default_branch == "dev"
+        assert changed is (number > swapped), number
+        names = {event.name for event in handle.reflog() if event.type == "setting"}
+        assert names == ({"default_branch", "description"} if changed else set()), number
+
+
 # A deletion of the new default branch that is under way: it read the branch before the default branch changed
 
 
@@ -246,11 +275,13 @@ def undo(
     act: Callable[[Repository], object],
     others: dict[int, Callable[[World], object]] | None = None,
     lose: dict[int, bool] | None = None,
+    fail: dict[int, BaseException] | None = None,
 ) -> Undo:
     """Change the default branch to `dev`, while another process deletes `dev`.
 
     The deletion removes the mark and reads the record between steps 1 and 2, and deletes it between steps 2 and 3.
-    `others` run before calls of the rest, numbered from 0, and the replies of the calls `lose` are lost.
+    `others` run before calls of the rest, numbered from 0. The replies of the calls `lose` are lost, and `fail` are
+    raised instead of calls.
     """
     fork = world.fork()
     kv = Interposed(fork.kv)
@@ -276,6 +307,7 @@ def undo(
     kv.before = {first + number: partial(other, fork) for number, other in (others or {}).items()}
     kv.before |= {swapped: begin, first: end}
     kv.lose = {first + number: done for number, done in (lose or {}).items()}
+    kv.fail = {first + number: error for number, error in (fail or {}).items()}
     try:
         act(handle)
     except GravelerError as error:
@@ -432,6 +464,15 @@ def test_a_lost_reply_anywhere_in_an_undo(world: World, repo: Repository, *, hap
         done = undo(world, all_to_dev, lose={number: happened})
         assert isinstance(done.error, NotFound | OutcomeUnknown), number
         if isinstance(done.error, NotFound):
+            assert done.repo.settings() == repo.settings(), number
+
+
+@pytest.mark.parametrize("refusal", REFUSALS, ids=["unavailable", "slow down"])
+def test_a_refused_call_anywhere_in_an_undo(world: World, repo: Repository, refusal: GravelerError) -> None:
+    for number in range(undo(world, all_to_dev).calls):
+        done = undo(world, all_to_dev, fail={number: refusal})
+        assert isinstance(done.error, NotFound | OutcomeUnknown), number
+        if isinstance(done.error, NotFound):  # only the event for the reflog was refused
             assert done.repo.settings() == repo.settings(), number
 
 
