@@ -64,6 +64,9 @@ class Deletion:
         Raises:
             NotFound: there is no such deleted repository, or it cannot be restored any more.
             NotUnique: another repository has this name now.
+            Conflict: (`LostRace`) another process is restoring or deleting it. If that was interrupted, try again
+                after two minutes.
+            OutcomeUnknown: it may be restored: check, or try again after two minutes.
         """
         return Repository(self._stores, undelete.undelete_repository(self._stores, repository_id(name), uid))
 

@@ -13,7 +13,10 @@ releases the namespace first, and once it is released, no process renews the cla
 
 A repository that was never active is not restored: an interrupted creation may have claimed a namespace that
 overlaps another. A refusal restores the entry. A crash leaves the entry in `restoring`, which becomes `deleted`
-again after two minutes, or a record in `initial`, which is deleted like other repositories.
+again after two minutes, or a record in `initial`, which is deleted like other repositories. An error after the entry
+was removed leaves such a record too. It has no entry until its deletion is completed, by a cleaner or by the next
+restoration. The next restoration also completes a deletion that was interrupted before it wrote the entry. Like a
+cleaner, it waits for two minutes, in which the other process may still go on.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from graveler_core.engine.protocol.retry import retry
+from graveler_core.engine.repositories.deletion import complete_deletion
 from graveler_core.errors import Conflict, CorruptData, GravelerError, Kind, NotFound, NotUnique, PredicateFailed
 from graveler_core.model.entities import DeletedRepository, DeletedState, RepositoryRecord, RepositoryState
 from graveler_core.model.ids import Nonce, RepositoryId
@@ -64,12 +68,15 @@ def undelete_repository(stores: Stores, name: RepositoryId, uid: str | None = No
     Raises:
         NotFound: No repository with this name can be restored (`RepositoryNotFound`). The message states the reason.
         NotUnique: Another repository has the name by now (`RepositoryExists`).
-        Conflict: Another process is restoring it, has deleted it again, or took over (`LostRace`).
+        Conflict: Another process is restoring or deleting it, has deleted it again, or took over (`LostRace`). An
+            interrupted restoration or deletion counts as running for two minutes.
         OutcomeUnknown: It may be restored. Check, or try again after two minutes.
     """
 
     def attempt() -> RepositoryRecord | None:
         entry = _chosen(stores, name, uid)
+        if entry is None:
+            return None
         claimed = _entered(stores, entry, DeletedState.RESTORING)
         return None if claimed is None else _restored(stores, claimed, entry)
 
@@ -99,8 +106,8 @@ def _restored(stores: Stores, claimed: Entry, before: Entry) -> RepositoryRecord
         raise _lost(repo, f"took over {repositories.CREATION_TIME} to restore and was declared deleted") from None
 
 
-def _chosen(stores: Stores, name: RepositoryId, uid: str | None) -> Entry:
-    """Return the entry to restore, in state `deleted`."""
+def _chosen(stores: Stores, name: RepositoryId, uid: str | None) -> Entry | None:
+    """Return the entry to restore, in state `deleted`, or `None` to look again."""
     found = [
         held
         for _, held in access.scan(stores.kv, keys.DELETED_REPOSITORIES, prefix=f"{name}/")
@@ -108,6 +115,8 @@ def _chosen(stores: Stores, name: RepositoryId, uid: str | None) -> Entry:
     ]
     fit = [held for held in found if held.value.state is not DeletedState.PURGING and held.value.repository.was_active]
     if not fit:
+        if _completed(stores, name, uid, found):
+            return None
         raise _not_found(name, found, uid)
     entry = max(fit, key=lambda held: (held.value.since, held.value.repository.uid))
     if entry.value.state is DeletedState.DELETED:
@@ -116,6 +125,27 @@ def _chosen(stores: Stores, name: RepositoryId, uid: str | None) -> Entry:
         raise _lost(entry.value.repository, "is being restored by somebody else")
     freed = _entered(stores, entry, DeletedState.DELETED)
     return _chosen(stores, name, uid) if freed is None else freed
+
+
+def _completed(stores: Stores, name: RepositoryId, uid: str | None, found: list[Entry]) -> bool:
+    """Complete an interrupted restoration or deletion of a repository without entry. Return `False` if there is none.
+
+    Raises:
+        Conflict: It may still be running (`LostRace`).
+    """
+    held = repositories.find(stores.kv, name)
+    entered = {entry.value.repository.uid for entry in found}
+    if held is None or held.value.uid in entered or uid not in (None, held.value.uid):
+        return False
+    repo = held.value
+    if not repo.was_active or not repo.state.passes:
+        return False
+    if stores.clock.now() - repo.since < repositories.completion_time(repo):
+        what = "restored" if repo.state is RepositoryState.INITIAL else "deleted"
+        raise _lost(repo, f"is being {what} by somebody else; if that was interrupted, try again after two minutes")
+    with suppress(PredicateFailed):
+        complete_deletion(stores, held)
+    return True
 
 
 def _entered(stores: Stores, held: Entry, state: DeletedState) -> Entry | None:

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from graveler_core.engine.cleaning import CleaningPlan, clean
-from graveler_core.errors import Conflict, CorruptData, GravelerError, Kind, NotFound, NotUnique, OutcomeUnknown
+from graveler_core.errors import (
+    Conflict,
+    CorruptData,
+    GravelerError,
+    Kind,
+    NotFound,
+    NotUnique,
+    OutcomeUnknown,
+    PredicateFailed,
+    SlowDown,
+    Unavailable,
+)
 from graveler_core.model.entities import DeletedState, RepositoryRecord, RepositoryState
 from graveler_core.model.ids import RepositoryId, RepositoryUid
 from graveler_core.records import access
 from graveler_core.records import layout as keys
+from graveler_core.records.access import Held
 from graveler_core.refs import repositories
 from tests.unit.engine.cleaning.places import AT_ONCE, claim_of, cleaned, deleted, entry_of, fill, of_repository
-from tests.unit.engine.interposed import Crash, Interposed
+from tests.unit.engine.interposed import Crash, Interposed, unavailable
 from tests.unit.engine.world import World
 
 NAME = RepositoryId("repo")
@@ -144,7 +157,25 @@ def test_a_restoration_under_way_keeps_others_away_for_two_minutes(world: World)
     assert world.graveler().undelete_repository("repo").id == "repo"
 
 
-def killed(others: Callable[[World], object], *, lose: bool | None = None, crash: bool = False) -> list[World]:
+def without_entry(world: World) -> None:
+    """An earlier restoration failed after it had removed the entry, more than two minutes ago."""
+    kv = Interposed(world.fork().kv)
+    world.graveler(kv).undelete_repository("repo")
+    activation = len(kv.verbs) - 1
+    kv = Interposed(world.kv)
+    kv.fail[activation] = unavailable()
+    with pytest.raises(Unavailable):
+        world.graveler(kv).undelete_repository("repo")
+    world.clock.sleep(121)
+
+
+def killed(
+    others: Callable[[World], object],
+    *,
+    lose: bool | None = None,
+    crash: bool = False,
+    begun: Callable[[World], object] = lambda world: None,
+) -> list[World]:
     """Worlds in which something befell the n-th call of a restoration, and it was done again after two minutes."""
     ended = []
     for number in range(40):
@@ -154,6 +185,7 @@ def killed(others: Callable[[World], object], *, lose: bool | None = None, crash
         before = shown(world)
         repo = world.graveler().repository("repo")._record
         world.graveler().delete_repository("repo")
+        begun(world)
         kv = Interposed(world.kv)
         kv.before[number] = lambda world=world: others(world)
         if lose is not None:
@@ -215,6 +247,128 @@ def test_a_lost_answer_anywhere(done: bool) -> None:
     assert len(killed(nothing, lose=done)) > 7
 
 
+# Without a cleaner: a restoration or a deletion was interrupted, and the record has no entry
+
+
+def restored_later(world: World, repo: RepositoryRecord, before: dict[str, int]) -> None:
+    """It is there, or another call says that somebody restores or deletes it, and restores it after two minutes."""
+    try:
+        world.graveler().repository("repo")
+    except NotFound:
+        try:
+            world.graveler().undelete_repository("repo")
+        except Conflict:
+            world.clock.sleep(121)
+            world.graveler().undelete_repository("repo")
+    assert world.graveler().repository("repo")._record.uid == repo.uid
+    assert shown(world) == before
+
+
+HAPPENS: dict[str, Callable[[Interposed, int], object]] = {
+    "crash": lambda kv, number: kv.fail.update({number: Crash()}),
+    "unavailable": lambda kv, number: kv.fail.update({number: unavailable()}),
+    "slow down": lambda kv, number: kv.fail.update({number: SlowDown("busy")}),
+    "lost and done": lambda kv, number: kv.lose.update({number: True}),
+    "lost and not done": lambda kv, number: kv.lose.update({number: False}),
+}
+
+
+@pytest.mark.parametrize("what", HAPPENS)
+@pytest.mark.parametrize("verb", ["undelete", "delete", "undelete without entry"])
+def test_an_interrupted_restoration_or_deletion_is_completed_by_the_next_restoration(what: str, verb: str) -> None:
+    for number in range(40):
+        world = World()
+        world.repository()
+        fill(world)
+        before = shown(world)
+        repo = world.graveler().repository("repo")._record
+        if verb != "delete":
+            world.graveler().delete_repository("repo")
+        if verb == "undelete without entry":
+            without_entry(world)
+        kv = Interposed(world.kv)
+        HAPPENS[what](kv, number)
+        handle = world.graveler(kv)
+        with suppress(GravelerError, Crash):
+            handle.delete_repository("repo") if verb == "delete" else handle.undelete_repository("repo")
+        if number >= len(kv.verbs):
+            return
+        restored_later(world, repo, before)
+    raise AssertionError("the call does not end")
+
+
+def test_an_earlier_restoration_that_goes_on_after_two_minutes() -> None:
+    """Before any call of the next one, its last swap arrives: one of the two makes the repository active."""
+    for number in range(40):
+        world = World()
+        world.repository()
+        fill(world)
+        before = shown(world)
+        world.graveler().delete_repository("repo")
+        without_entry(world)
+        stores, where = world.stores(), keys.repository(NAME)
+        initial = access.read(world.kv, where)
+        assert initial is not None
+        active = repositories.enter(initial.value, RepositoryState.ACTIVE, stores.clock, stores.ids)
+
+        def goes_on(
+            world: World = world, initial: Held[RepositoryRecord] = initial, active: RepositoryRecord = active
+        ) -> None:
+            with suppress(PredicateFailed):
+                access.replace(world.kv, keys.repository(NAME), initial, active)
+
+        kv = Interposed(world.kv)
+        kv.before[number] = goes_on
+        with suppress(NotFound, NotUnique):
+            world.graveler(kv).undelete_repository("repo")
+        assert shown(world) == before, number
+        cleaned(world)
+        assert shown(world) == before, number
+        if kv.before:
+            return
+    raise AssertionError("the restoration does not end")
+
+
+def test_the_repository_that_is_named_is_completed(world: World) -> None:
+    repo = deleted(world)
+    without_entry(world)
+    with pytest.raises(NotFound):
+        world.graveler().undelete_repository("repo", uid="1234")
+    assert world.graveler().undelete_repository("repo", uid=repo.uid)._record.uid == repo.uid
+
+
+def test_a_creation_that_was_interrupted_is_not_restored(world: World) -> None:
+    kv = Interposed(world.kv)
+    kv.fail[3] = Crash()
+    with pytest.raises(Crash):
+        world.graveler(kv).create_repository("other", world.namespace("other"))
+    world.clock.sleep(121)
+    with pytest.raises(NotFound):
+        world.graveler().undelete_repository("other")
+
+
+@pytest.mark.parametrize("verb", ["restored", "deleted"])
+def test_within_two_minutes_it_may_still_be_running(world: World, verb: str) -> None:
+    repo = deleted(world)
+    if verb == "restored":
+        without_entry(world)
+    else:
+        world.graveler().undelete_repository("repo")
+        kv = Interposed(world.kv)
+        kv.fail[2] = Crash()
+        with pytest.raises(Crash):
+            world.graveler(kv).delete_repository("repo")
+    assert entry_of(world, repo) is None
+    held = access.read(world.kv, keys.repository(NAME))
+    assert held is not None
+    access.write(world.kv, keys.repository(NAME), held.value.model_copy(update={"since": world.clock.now()}))
+    with pytest.raises(Conflict, match=f"is being {verb} by somebody else") as e:
+        world.graveler().undelete_repository("repo")
+    assert e.value.kind is Kind.LostRace
+    world.clock.sleep(121)
+    assert world.graveler().undelete_repository("repo")._record.uid == repo.uid
+
+
 def late(world: World) -> None:
     """The restoration stalls, and a cleaner that takes everything at once comes along."""
     world.clock.sleep(121)
@@ -232,6 +386,7 @@ def later(world: World) -> None:
 def test_a_cleaner_between_any_two_calls(others: Callable[[World], object], lose: bool | None) -> None:
     """Also where the answer of the call behind it is lost."""
     killed(others, lose=lose)
+    killed(others, lose=lose, begun=without_entry)
 
 
 @pytest.mark.parametrize("calls", range(2, 8))
@@ -266,6 +421,11 @@ def test_another_restoration_between_any_two_calls() -> None:
             world.clock.sleep(121)
 
     killed(other)
+    killed(other, begun=without_entry)
+
+
+def test_a_deletion_between_any_two_calls_of_one_that_completes_another() -> None:
+    killed(lambda world: world.graveler().delete_repository("repo"), begun=without_entry)
 
 
 def test_a_deletion_that_stopped_half_way_is_helped(world: World) -> None:
