@@ -82,11 +82,13 @@ def compact(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedel
         without_layer(stores, sealed, missing)
         raise _lost(branch) from missing
     metarange = applied.index.metarange_id
+    # Before the install: it may read the root of the tree, and an error means that nothing was changed.
+    entries, size = totals(view.indexes.trees, metarange)
     _install(stores, sealed, metarange)
     retire(stores, sealed, layers)
     said = applied.given, applied.tombstones
     effect = applied.added, applied.changed, applied.removed
-    return Compacted(metarange, len(layers), *said, *effect, *totals(view.indexes.trees, metarange))
+    return Compacted(metarange, len(layers), *said, *effect, entries, size)
 
 
 def _seal(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedelta) -> Registers:

@@ -10,14 +10,14 @@ import pytest
 
 from graveler_core.engine.compacting import compaction
 from graveler_core.engine.compacting.compaction import Compacted
-from graveler_core.errors import Kind, NoChanges, SlowDown
+from graveler_core.errors import Kind, NoChanges, SlowDown, Unavailable
 from graveler_core.facade.branch import Branch
 from graveler_core.kv.store import Store
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.model.layers import MAX_LAYERS
 from tests.unit.engine.flows import table
-from tests.unit.engine.interposed import SWAPS, Interposed
+from tests.unit.engine.interposed import SWAPS, Interposed, unavailable
 from tests.unit.engine.world import World, entry
 
 
@@ -93,6 +93,26 @@ def test_a_prefix_reset_gives_back_the_heads_time(main: Branch) -> None:
     assert main.get("a") == kept
     main.compact()
     assert main.get("a") == kept
+
+
+def test_if_the_new_tree_cannot_be_read_nothing_is_changed(
+    world: World, main: Branch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its number of entries is part of the result, and its root may not be in the cache any more."""
+
+    def refused(*_: object) -> tuple[int, int]:
+        raise unavailable()
+
+    main.stage("b", entry(1))
+    with monkeypatch.context() as patched:
+        patched.setattr(compaction, "totals", refused)
+        with pytest.raises(Unavailable):
+            main.compact()
+    record = world.branch().record()
+    assert record.compacted_metarange is None
+    assert len(record.sealed_tokens) == 1
+    made = main.compact()
+    assert (made.layers, made.entries, made.size) == (1, 3, 1)
 
 
 # At the layer cap
