@@ -131,6 +131,8 @@ class References(Handle):
         """Create a deleted branch again at the head that it had when it was last deleted. Its staged changes are not
         restored.
 
+        Deletions are ordered by the clocks of the machines that made them, which may differ.
+
         Args:
             name: Name of the branch.
 

@@ -70,6 +70,9 @@ def create_branch(stores: Stores, repo: RepositoryId, name: BranchId, source: st
 def undelete_branch(stores: Stores, repo: RepositoryId, name: BranchId) -> BranchRecord:
     """Create a branch again at the head that it had when it was last deleted. Its staged changes are not restored.
 
+    The last deletion is the one with the latest time by the clock of the machine that made it, so if two machines whose
+    clocks differ deleted the name within that difference, the earlier deletion may be taken for the last one.
+
     Raises:
         NotUnique: A branch (`BranchExists`) or a tag (`TagExists`) has the name.
         NotFound: The repository does not exist, no deletion of such a branch is known (`BranchNotFound`), or its
