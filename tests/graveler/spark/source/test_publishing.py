@@ -17,7 +17,9 @@ from graveler.spark.source.target import Target, target_of
 from graveler.spark.source.upload import Uploaded, discard
 from graveler.spark.source.writing import Writer
 from graveler_core.errors import Conflict, DirtyBranch, InvalidInput, Kind, LimitExceeded, NotFound, OutcomeUnknown
+from graveler_core.facade.snapshot import Snapshot
 from graveler_core.model.entry import AddressType, CommonPrefix, Entry
+from graveler_core.model.operations import Operation
 from tests.graveler.spark.source.lakes import Lake
 
 SCHEMA = StructType([StructField("n", LongType())])
@@ -118,7 +120,8 @@ def test_a_batch_that_came_in_between_is_not_committed_again(place: Lake, monkey
     def late(*args: Any) -> Any:
         with monkeypatch.context() as patched:
             patched.setattr(publishing, "_operations", real)
-            write_batch(place, batch, 1)
+            other = target(place)
+            publish(other, Job([stored(other, 1)], batch.key, batch))
         return real(*args)
 
     at = target(place)
@@ -256,7 +259,11 @@ def test_writers_that_always_lose_give_up(place: Lake, monkeypatch: pytest.Monke
     monkeypatch.setattr(publishing, "_ATTEMPTS", 2)
     stale = place.repo.at("main@")
     write(place, 1)
-    monkeypatch.setattr(publishing, "_operations", lambda at, *rest: real(stale, *rest))
+
+    def outdated(_: Snapshot, aim: Target, job: Job, __: Entry | None) -> list[Operation]:
+        return real(stale, aim, job, stale.get(aim.path_of(MARKER)))
+
+    monkeypatch.setattr(publishing, "_operations", outdated)
     with pytest.raises(Conflict) as e:
         write(place, 2)
     assert e.value.kind is Kind.TransactionConflict

@@ -43,7 +43,7 @@ def cleaner_empties_without_a_claim() -> Iterator[None]:
         yield
 
 
-@mutant(seed=456, breaks="7", theme=CONTESTED)
+@mutant(seed=47, breaks="7", theme=CONTESTED)
 def cleaner_does_not_look_for_the_repository() -> Iterator[None]:
     """A cleaner empties a claimed repository without checking whether the repository exists again."""
     with instead((deleted, "_is_reachable", lambda *_: False)):
@@ -91,7 +91,7 @@ def cleaner_deletes_owner_files_of_claims_that_stay() -> Iterator[None]:
         yield
 
 
-@mutant(seed=469, breaks=GARBAGE, theme=AMONG_OTHERS)
+@mutant(seed=132, breaks=GARBAGE, theme=AMONG_OTHERS)
 def owner_files_of_claims_that_are_gone_are_written_again() -> Iterator[None]:
     """A cleaner whose removal of a claim fails writes the owner file again, even if the claim is gone."""
     real = access.read
@@ -150,14 +150,14 @@ def claims_are_judged_without_the_entry() -> Iterator[None]:
         yield
 
 
-@mutant(seed=267, breaks=GARBAGE, theme=RESTORATIONS)
+@mutant(seed=2237, breaks=GARBAGE, theme=RESTORATIONS)
 def restoration_without_a_claim() -> Iterator[None]:
     """A restoration does not claim the deleted entry."""
     with instead((undelete, "_entered", lambda stores, held, state: held)):
         yield
 
 
-@mutant(seed=403, breaks="7", theme=AMONG_OTHERS)
+@mutant(seed=1285, breaks="7", theme=AMONG_OTHERS)
 def restoration_of_what_was_never_active() -> Iterator[None]:
     """A restoration also accepts creations that were never activated."""
 
@@ -204,7 +204,7 @@ def restoration_of_what_is_not_whole() -> Iterator[None]:
         yield
 
 
-@mutant(seed=203, breaks="7", theme=CONTESTED)
+@mutant(seed=940, breaks="7", theme=CONTESTED)
 def restoration_activates_whatever_became_of_the_entry() -> Iterator[None]:
     """A restoration continues although another process has replaced its deleted entry."""
 
@@ -217,7 +217,7 @@ def restoration_activates_whatever_became_of_the_entry() -> Iterator[None]:
         yield
 
 
-@mutant(seed=1180, breaks=GARBAGE, theme=UNHEARD)
+@mutant(seed=100, breaks=GARBAGE, theme=UNHEARD)
 def restoration_takes_a_changed_entry_for_a_removed_one() -> Iterator[None]:
     """A restoration whose removal of the entry got no response continues, although a cleaner has claimed the entry."""
     with instead((undelete, "_is_taken", lambda _: False)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from graveler_core.blobs.deletion import RefusedDeletions
 from graveler_core.blobs.port import Data
@@ -72,13 +73,13 @@ def uploads_are_announced_without_a_swap() -> Iterator[None]:
         yield
 
 
-@mutant(seed=13, breaks="8", theme="uploads")
+@mutant(seed=3, breaks="8", theme="uploads")
 def uploads_are_purged_although_announced() -> Iterator[None]:
     """A sweep treats an announced upload as one that is still running."""
     real = Uploads.standing
 
-    def standing(self: Uploads) -> Iterator[tuple[str, Held[Upload]]]:
-        for id, held in real(self):
+    def standing(self: Uploads, *given: Any) -> Iterator[tuple[str, Held[Upload]]]:
+        for id, held in real(self, *given):
             announced = held.value.state is UploadState.NAMING
             yield (
                 id,

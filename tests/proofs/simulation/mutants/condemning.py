@@ -185,7 +185,7 @@ def namespaces_are_emptied_whoever_names_their_content() -> Iterator[None]:
         yield
 
 
-@mutant(seed=104, breaks=GARBAGE, theme=collecting.THEME)
+@mutant(seed=474, breaks=GARBAGE, theme=collecting.THEME)
 def deletions_are_not_resumed() -> Iterator[None]:
     """A collection does not go on with a set that another one was deleting when it died."""
     real = _Collection.finish

@@ -120,7 +120,7 @@ def refused_creation_keeps_its_owner_file() -> Iterator[None]:
         yield
 
 
-@mutant(seed=368, breaks=GARBAGE, theme=AMONG_OTHERS)
+@mutant(seed=1559, breaks=GARBAGE, theme=AMONG_OTHERS)
 def creations_that_were_cleaned_leave_their_last_files() -> Iterator[None]:
     """A creation that fails after a cleaner has removed its repository does not enter it for the next cleaner."""
     with instead((repository, "leave_to_cleaner", lambda *_: None)):
