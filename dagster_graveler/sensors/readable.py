@@ -1,4 +1,4 @@
-"""Listings of repositories and of branches that skip damaged records, so that one of them does not end each tick."""
+"""Listings of branches that skip damaged records, so that one of them does not end each tick."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def readable(listing: Callable[..., Iterable[T]], log: Logger, after: str = "") 
     A damaged record ends a listing. It is logged, and the listing begins again after it.
 
     Args:
-        listing: Method that lists repositories or branches by name, with the parameter `after`.
+        listing: Method that lists branches by name, with the parameter `after`.
         log: Log of the tick.
         after: Only items with greater names are listed.
 

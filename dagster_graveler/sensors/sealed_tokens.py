@@ -104,7 +104,7 @@ def _branches(log: Logger, graveler: Graveler, after: str) -> Iterator[tuple[str
     from graveler_core.model.entities import RepositoryState
 
     last, _, branch = after.partition("/")
-    for repository in readable(graveler.list_repositories, log):
+    for repository in graveler.list_repositories(damaged=lambda damage: log.warning(f"skipped: {damage}")):
         if repository.id >= last and repository.state is RepositoryState.ACTIVE:
             try:
                 for record in readable(repository.branches, log, branch if repository.id == last else ""):
