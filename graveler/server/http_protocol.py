@@ -72,7 +72,7 @@ class HttpProtocol(HttpToolsProtocol):
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         """Begin to wait for the head of the first request."""
         super().connection_made(transport)
-        transport.set_write_buffer_limits(0)  # the loop pauses writing for every byte that the client does not read
+        transport.set_write_buffer_limits(0)  # so `pause_writing` is called as soon as the client reads too slowly
         self._limit_waiting()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -87,9 +87,10 @@ class Walk:
         self._examined = []
 
     def end(self, *, outdated: bool) -> None:
-        """End an examination. If its findings are outdated, each of its items is examined again when it is found.
+        """End an examination. If its findings are outdated, let the next reference examine each of its items again.
 
-        All of them count: below an item that is damaged, others were not found, and above it, all were found before.
+        This includes the sound items. A later walk would otherwise stop at the root, and never reach the damaged item
+        or the items below it, which this examination could not find.
         """
         if outdated and self._examined is not None:
             self._again.update(self._examined)

@@ -27,7 +27,7 @@ def local_path(path: str) -> Path:
 
 
 def ignores_case(directory: Path) -> bool:
-    """Return whether the file system of a directory does not distinguish capitals. The directory may be absent.
+    """Return true if the file system of a directory does not distinguish capitals. The directory may be absent.
 
     Raises:
         OSError: A temporary file cannot be created in the directory or, if it is absent, in the nearest one above it.

@@ -156,7 +156,7 @@ def _remove_empty(directory: Path) -> None:
 
 
 def _has_directories(to: Destination, path: str) -> bool:
-    """Create the directories above a file. Return whether their names on disk are exactly those of the path."""
+    """Create the directories above a file. Return true if their names on disk are exactly those of the path."""
     at = to.root
     for name in path.split("/")[:-1]:
         at = at / name
