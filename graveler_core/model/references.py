@@ -62,6 +62,11 @@ class ReferenceEvent(Record):
         """Sort key that orders newer events first."""
         return f"{_LATEST - past.microseconds(self.time):016x}-{self.uid}-{self.step}"
 
+    @property
+    def reference(self) -> tuple[ReferenceType, str, str]:
+        """Type, name and uid of the reference. Tags that earlier versions created on one commit share a uid."""
+        return self.type, self.name, self.uid
+
     def earlier(self) -> Iterator[ReferenceEvent]:
         """Yield the events in the stored history, newest first. This event is among them if it is a step.
 
@@ -69,7 +74,7 @@ class ReferenceEvent(Record):
             CorruptData: The history is damaged.
         """
         head = self.before if self.kind is EventKind.DELETED else self.after
-        return _steps((self.type, self.name, self.uid), self.past, head)
+        return _steps(self.reference, self.past, head)
 
 
 class InternalReference(Record):

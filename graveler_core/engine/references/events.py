@@ -167,14 +167,14 @@ def _intents(
     asked = sorted({_named(held.value) for _, held in waiting if held.value.kind is EventKind.DELETED})
     found = access.read_many(stores.kv, [reference(repo, type, name) for type, name in asked])
     stands = {named: held.value for named, held in zip(asked, found, strict=True) if held is not None}
-    spent, gone = [], set[str]()
+    spent, gone = [], set[tuple[ReferenceType, str, str]]()
     for key, held in waiting:
         event, record = held.value, stands.get(_named(held.value))
         here = record is not None and uid_of(record) == event.uid
         if event.kind is not EventKind.DELETED or not here or _outlived(event, record):
             spent.append((key, held))
         if event.kind is EventKind.DELETED and not here:
-            gone.add(event.uid)
+            gone.add(event.reference)
     return list(_best(stores, repo, gone).values()), spent
 
 
@@ -183,13 +183,15 @@ def _outlived(event: ReferenceEvent, record: BranchRecord | Tag | None) -> bool:
     return record is not None and event.step != step_of_deletion(record)
 
 
-def _best(stores: Stores, repo: RepositoryRecord, gone: set[str]) -> dict[str, ReferenceEvent]:
+def _best(
+    stores: Stores, repo: RepositoryRecord, gone: set[tuple[ReferenceType, str, str]]
+) -> dict[tuple[ReferenceType, str, str], ReferenceEvent]:
     """Return, for each reference that is gone, the intent that contains its latest move."""
-    best: dict[str, ReferenceEvent] = {}
+    best: dict[tuple[ReferenceType, str, str], ReferenceEvent] = {}
     for _, held in access.scan(stores.kv, keys.pending_events(repo)) if gone else ():
         event = held.value
-        if event.kind is EventKind.DELETED and event.uid in gone:
-            best[event.uid] = max(best.get(event.uid, event), event, key=_knows)
+        if event.kind is EventKind.DELETED and event.reference in gone:
+            best[event.reference] = max(best.get(event.reference, event), event, key=_knows)
     return best
 
 

@@ -1,9 +1,9 @@
 """Storage of the log of references: an index like that of a commit, under an internal reference.
 
 An event is stored under its id, newest first, and under the name of its reference, with the commit to which the name
-pointed then. A deletion is also stored under the uid of the deleted reference, so that it is logged once. Ids
-identify events, so an event that is added twice or late changes nothing. `engine.references.events` explains which
-events are added and when.
+pointed then. A deletion is also stored under the uid of the deleted reference (of a tag, with its name), so that it is
+logged once. Ids identify events, so an event that is added twice or late changes nothing. `engine.references.events`
+explains which events are added and when.
 
 ✓ One swap of `refs/int/refs` makes a commit of the log visible. Its commits are stored separately from those of
 users, so that no id, no prefix of an id and no listing finds them.
@@ -82,8 +82,12 @@ def name_key(type: ReferenceType, name: str, id: str = "") -> str:
 
 
 def deletion_key(event: ReferenceEvent) -> str:
-    """Return the key of the deletion of a reference; "" for other events."""
-    return f"deleted/{event.uid}" if event.kind is EventKind.DELETED else ""
+    """Return the key of the deletion of a reference; "" for other events. The key of a tag contains its name, because
+    the uids of tags are not unique.
+    """
+    if event.kind is not EventKind.DELETED:
+        return ""
+    return f"deleted/{event.uid}/{event.name}" if event.type is ReferenceType.TAG else f"deleted/{event.uid}"
 
 
 def put(log: ReferenceLog, events: Sequence[ReferenceEvent]) -> bool:

@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 import graveler_core
+from graveler_core.engine.references.events import fold
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
+from graveler_core.model.entities import Tag
+from graveler_core.model.ids import TagId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.stores import Aside
@@ -137,6 +140,21 @@ def test_a_dump_contains_an_event_that_is_not_written_yet(world: World, repo: Re
     g.create_bare_repository("copy", world.namespace("copy"))
     g.repository("copy").restore_refs(f"memory://{world.name}-dumps/dump")
     assert ("created", "dev") in told(g.repository("copy"))
+
+
+@pytest.mark.parametrize("folds", [1, 2])
+def test_tags_of_earlier_versions_on_one_commit_are_told_apart(world: World, repo: Repository, folds: int) -> None:
+    """Their records do not contain their creation, so their uids are equal."""
+    commit = repo.branch("main").record().commit_id
+    for name in ("a", "b"):
+        access.write(world.kv, keys.tag(repo._record, TagId(name)), Tag(id=TagId(name), commit_id=commit))
+    repo.delete_tag("a")
+    if folds == 2:
+        fold(repo._stores, repo._record)
+    repo.delete_tag("b")
+    fold(repo._stores, repo._record)
+    assert pending(world, repo) == 0
+    assert told(repo)[:2] == [("deleted", "b"), ("deleted", "a")]
 
 
 def test_no_creation_is_missed_on_sqlite(tmp_path: Path) -> None:
