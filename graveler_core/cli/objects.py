@@ -37,8 +37,8 @@ def ls(  # noqa: PLR0913 - the command line's own options
 ) -> None:
     """List the paths that begin with a prefix, in byte order. On a branch, include uncommitted changes.
 
-    Without -r, each directory below the prefix is one row that ends in "/". With --from and --to, a directory is
-    listed if one of its paths is in between.
+    Without -r, each directory below the prefix is one row that ends in "/". With --from, --to and --after, a directory
+    is listed if one of its paths is within these bounds. After a directory itself, none of its paths is listed.
 
     JSON: a line for each row with type ("object" or "prefix"), path, and for objects size, checksum, mtime,
     content_type, metadata, address, address_type, identity.

@@ -219,7 +219,8 @@ class ReadableRef(ABC):
 
         Args:
             prefix: Beginning of the paths to list.
-            after: List only items with a greater path.
+            after: List only entries with a greater path, and groups that contain one. A group is not listed if this is
+                its path.
             delimiter: Group paths that are equal up to the next delimiter after the prefix, and list each group as one
                 `CommonPrefix`. Without a delimiter, list every entry.
             limit: Maximum number of items. `None` means all.

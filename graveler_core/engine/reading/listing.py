@@ -51,8 +51,8 @@ first page.
 class Window:
     """Query for a listing: paths within bounds, grouped at `delimiter`.
 
-    A group is listed if it contains a path between the start and the end of the bounds, and if the common prefix
-    itself is greater than `after`.
+    A group is listed if it contains a path within the bounds. If `after` is its common prefix, it is not listed, because
+    an earlier part of the listing ended with it.
     """
 
     within: Bounds = ALL
@@ -66,13 +66,13 @@ class Window:
         return path[: at + len(delimiter)] if at >= 0 else None
 
     def span(self) -> tuple[bytes, bytes | None]:
-        """Return the key interval to read: the bounds, but after all paths of the group that `after` names. It is empty
-        if no path is within them.
+        """Return the key interval to read: the bounds, but after all paths of the group if `after` is a common prefix.
+        It is empty if no path is within them.
         """
         start, end = self.within.interval()
-        group = self.group(prefix_key(self.within.after))
-        if group is not None:
-            start = max(start, _behind(group))
+        after = prefix_key(self.within.after)
+        if after and self.group(after) == after:
+            start = max(start, _behind(after))
         return start if end is None else min(start, end), end
 
 

@@ -101,13 +101,13 @@ def grouped(content: Content, prefix: str, after: str, delimiter: str) -> list[t
     if not delimiter:
         return within(content, prefix, after)
     items: dict[str, Value | None] = {}
-    for path, value in within(content, prefix):
+    for path, value in within(content, prefix, after):
         at = path.find(delimiter, len(prefix))
         if at < 0:
             items[path] = value
         else:
             items[path[: at + len(delimiter)]] = None
-    return [(path, value) for path, value in items.items() if path > after]
+    return [item for item in items.items() if item[0] != after]
 
 
 @dataclass(frozen=True)

@@ -456,11 +456,11 @@ def listed(content: Content, prefix: str = "", after: str = "", delimiter: str =
     """The oracle of a listing."""
     items: dict[str, Entry | CommonPrefix] = {}
     for path in ordered(content):
-        if path.startswith(prefix):
+        if path.startswith(prefix) and path.encode() > after.encode():
             at = path.find(delimiter, len(prefix)) if delimiter else -1
             group = path[: at + len(delimiter)] if at >= 0 else ""
             items[group or path] = CommonPrefix(group) if group else content[path]
-    return [item for path, item in items.items() if path.encode() > after.encode()]
+    return [item for item in items.values() if item.path != after]
 
 
 class SQLiteMachine(Machine):

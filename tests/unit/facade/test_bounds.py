@@ -137,6 +137,8 @@ def test_a_group_is_listed_if_one_of_its_paths_is_within_the_bounds() -> None:
     assert listed(start="a/95", end="c/1") == ["b/"]
     assert listed(start="a/5", end="c/5", after="a/") == ["b/", "c/"]
     assert listed(prefix="c/", start="b", end="c/5") == ["c/1"]
+    assert listed(after="a/1", end="c/5") == ["a/", "b/", "c/"]
+    assert listed(after="a/9", end="c/5") == ["b/", "c/"]
 
 
 def test_bounds_hold_together_with_a_prefix_and_a_token() -> None:

@@ -144,6 +144,9 @@ def test_the_root_of_a_bucket_shows_refs_and_each_ref_its_entries(client: Any, b
         client.list_objects_v2(Bucket=bucket, Prefix="main/", StartAfter="main/d/2")["Contents"][0]["Key"]
         == "main/e/f/3"
     )
+    for after, prefixes in (("main/d/1", ["main/d/", "main/e/"]), ("main/d/2", ["main/e/"]), ("main/d/", ["main/e/"])):
+        rest = client.list_objects_v2(Bucket=bucket, Prefix="main/", Delimiter="/", StartAfter=after)
+        assert [item["Prefix"] for item in rest["CommonPrefixes"]] == prefixes
     assert "Contents" not in client.list_objects_v2(Bucket=bucket, Prefix="main/", StartAfter="zebra")
     assert client.list_objects_v2(Bucket=bucket, Prefix="main/", StartAfter="a")["KeyCount"] == 5
     assert client.list_objects_v2(Bucket=bucket, Prefix="main/", MaxKeys=0)["KeyCount"] == 0

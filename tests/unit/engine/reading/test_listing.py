@@ -35,21 +35,24 @@ def _shown(paths: list[str], window: listing.Window) -> list[tuple[type, str]]:
     return [(type(item), item.path) for item in listing.items(_source(paths), window)]
 
 
-def _expected(paths: list[str], prefix: str, delimiter: str) -> list[tuple[type, str]]:
+def _expected(paths: list[str], prefix: str, delimiter: str, after: str = "") -> list[tuple[type, str]]:
     shown = dict[str, type]()
-    for path in sorted(path for path in paths if path.startswith(prefix)):
+    for path in sorted(path for path in paths if path.startswith(prefix) and path > after):
         at = path.find(delimiter, len(prefix))
         shown[path if at < 0 else path[: at + 1]] = Entry if at < 0 else CommonPrefix
-    return [(kind, path) for path, kind in shown.items()]
+    return [(kind, path) for path, kind in shown.items() if path != after]
 
 
 @settings(max_examples=examples(200))
 @given(
-    st.sets(st.text("ab/", min_size=1, max_size=6), max_size=60), st.sampled_from(["", "a", "a/"]), st.integers(1, 9)
+    st.sets(st.text("ab/", min_size=1, max_size=6), max_size=60),
+    st.sampled_from(["", "a", "a/"]),
+    st.text("ab/", max_size=4),
+    st.integers(1, 9),
 )
-def test_entries_and_groups_in_their_order(paths: set[str], prefix: str, page: int) -> None:
-    window = listing.Window(Bounds(prefix), "/", page)
-    assert _shown(list(paths), window) == _expected(list(paths), prefix, "/")
+def test_entries_and_groups_in_their_order(paths: set[str], prefix: str, after: str, page: int) -> None:
+    window = listing.Window(Bounds(prefix, after), "/", page)
+    assert _shown(list(paths), window) == _expected(list(paths), prefix, "/", after)
 
 
 @pytest.mark.parametrize("between", [[], ["d0150/x"], ["d0128/x", "d0128/y", "d0300/x"]])
