@@ -24,9 +24,10 @@ Two rules handle a swap whose response was lost.
   attempt swaps only if neither has happened since the request was sent. Otherwise the outcome is unknown.
 
 A flow makes a commit the head, or calls hooks for it, only if the flow first wrote the commit less than
-`RETRIED_WITHIN` ago. An older commit whose swap has failed may be removed by a collection (`gc.unreached`). If there
-are hooks, a merge checks its source again after it has written the merge commit and before it calls the hooks, because
-the merge may have taken long.
+`RETRIED_WITHIN` ago. An older commit whose swap has failed may be removed by a collection (`gc.unreached`), and the
+content of a source may expire. Hooks may take long, so the time is checked before and after them. If there are hooks, a
+merge also checks its source again after it has written the merge commit and before it calls the hooks, because the
+merge may have taken long.
 """
 
 from __future__ import annotations
@@ -213,6 +214,7 @@ def advance(stores: Stores, registers: Registers, record: BranchRecord, head: Ne
     change = HookedChange(tried.event, partial(_told, stores, registers, commit), base.id, base.uid, base.epoch)
     try:
         with hooks.announced(stores, registers.repository, change, told=tried.told):
+            require_in_time(stores, commit, first)
             new = following(stores, base, record)
             held = access.replace(stores.kv, where, registers.held, new, mine=happened, before=writes)
     except PredicateFailed:
