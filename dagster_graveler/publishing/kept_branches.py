@@ -23,7 +23,7 @@ from dagster_graveler.publishing.verdict import verdicts_table
 from dagster_graveler.publishing.written import BRANCH, STATE
 from dagster_graveler.resources.graveler_branch import GravelerBranch
 from dagster_graveler.sensors import cursors
-from dagster_graveler.sensors.readable import readable
+from dagster_graveler.sensors.skipping import skipped
 from dagster_graveler.sensors.tick_time import TickTime
 from graveler_core.model.counting import counted
 
@@ -80,7 +80,7 @@ def make_kept_branches_sensor(
         repository = opened(branch)
         if repository is None:
             return dg.SensorResult(skip_reason=f"repository {branch.repository} does not exist yet")
-        listed = list(islice(readable(repository.branches, context.log, after), PAGE))
+        listed = list(islice(repository.branches(after=after, damaged=skipped(context.log)), PAGE))
         found, last = BranchExamination(context, publisher, TickTime()).kept(target, repository, listed)
         is_end = len(listed) < PAGE and (not listed or last == listed[-1].id)
         cursor = _Cursor(after="" if is_end else last).text()

@@ -11,10 +11,9 @@ branch is its partition key; the rules for branch names allow no character that 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import islice
-from logging import Logger
 from typing import TYPE_CHECKING, Any, Literal
 
 import dagster as dg
@@ -23,11 +22,12 @@ from dagster_graveler.data_version import DATA_VERSION_TAG, observed_commits, pu
 from dagster_graveler.display.diff import summarise
 from dagster_graveler.display.show import Show, shown_metadata
 from dagster_graveler.sensors import cursors
-from dagster_graveler.sensors.readable import readable
+from dagster_graveler.sensors.skipping import skipped
 from dagster_graveler.sensors.tick_time import TickTime
 from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
+    from graveler_core.errors import CorruptData
     from graveler_core.facade.graveler import Graveler
     from graveler_core.facade.repository import Repository
     from graveler_core.model.entities import BranchRecord
@@ -109,7 +109,8 @@ def _tick(context: dg.SensorEvaluationContext, graveler: Graveler, repository: s
 
     after = cursors.read(_Cursor, context.cursor).after
     known = _reported(context.instance, assets)  # before the heads are read, which are therefore not older
-    of, branches = _page(context.log, graveler, repository, after)
+    damaged = set[str]()
+    of, branches = _page(graveler, repository, after, skipped(context.log, damaged))
     is_page = len(branches) == PAGE
     try:
         events, reached = ([], len(branches)) if of is None else _events(context, graveler, of, assets, branches)
@@ -120,7 +121,7 @@ def _tick(context: dg.SensorEvaluationContext, graveler: Graveler, repository: s
     events = _not_overtaken(events, known, _reported(context.instance, assets))
     is_page, branches = is_page or reached < len(branches), branches[:reached]
     last = branches[-1].id if is_page else ""
-    requests = _in_step(context.instance, assets.partitions, branches, (after, last))
+    requests = _in_step(context.instance, assets.partitions, branches, damaged, (after, last))
     quiet = (
         f"none of {counted(len(branches), 'branch')} of {repository} has changed"
         if of
@@ -196,13 +197,15 @@ def _of_branch(
     return events
 
 
-def _page(log: Logger, graveler: Graveler, repository: str, after: str) -> tuple[Repository | None, list[BranchRecord]]:
+def _page(
+    graveler: Graveler, repository: str, after: str, damaged: Callable[[CorruptData], None]
+) -> tuple[Repository | None, list[BranchRecord]]:
     """Return a repository and its next branches; `None` if the repository does not exist."""
     from graveler_core.errors import NotFound
 
     try:
         found = graveler.repository(repository)
-        return found, list(islice(readable(found.branches, log, after), PAGE))
+        return found, list(islice(found.branches(after=after, damaged=damaged), PAGE))
     except NotFound:
         return None, []
 
@@ -251,10 +254,11 @@ def _in_step(
     instance: dg.DagsterInstance,
     partitions: dg.DynamicPartitionsDefinition,
     branches: Sequence[BranchRecord],
+    damaged: Set[str],
     between: tuple[str, str],
 ) -> list[dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest]:
     """Return the requests that make the partitions after one branch and up to another ("" for the end) equal to the
-    branches.
+    branches. Partitions of branches whose records are damaged stay.
     """
     after, last = between
     there = {branch.id for branch in branches}
@@ -262,6 +266,6 @@ def _in_step(
     requests: list[dg.AddDynamicPartitionsRequest | dg.DeleteDynamicPartitionsRequest] = []
     if there - known:
         requests.append(partitions.build_add_request(sorted(there - known)))
-    if known - there:
-        requests.append(partitions.build_delete_request(sorted(known - there)))
+    if gone := known - there - damaged:
+        requests.append(partitions.build_delete_request(sorted(gone)))
     return requests

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from dagster_graveler.sensors import cursors
 from dagster_graveler.sensors.compaction_requests import USUAL, Pace, ask, newest_layer
-from dagster_graveler.sensors.readable import readable
+from dagster_graveler.sensors.skipping import skipped
 from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
@@ -104,11 +104,11 @@ def _branches(log: Logger, graveler: Graveler, after: str) -> Iterator[tuple[str
     from graveler_core.model.entities import RepositoryState
 
     last, _, branch = after.partition("/")
-    for repository in graveler.list_repositories(damaged=lambda damage: log.warning(f"skipped: {damage}")):
+    for repository in graveler.list_repositories(damaged=skipped(log)):
         if repository.id >= last and repository.state is RepositoryState.ACTIVE:
             try:
-                for record in readable(repository.branches, log, branch if repository.id == last else ""):
-                    yield repository.id, record
+                listed = repository.branches(after=branch if repository.id == last else "", damaged=skipped(log))
+                yield from ((repository.id, record) for record in listed)
             except NotFound:
                 continue  # deleted in the meantime
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Literal
 
 from graveler_core.engine.references import branching, tagging
-from graveler_core.errors import InvalidInput
+from graveler_core.errors import CorruptData, InvalidInput
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.handle import Handle
 from graveler_core.facade.listing import Listing
@@ -54,6 +54,7 @@ class References(Handle):
         start: str = "",
         end: str | None = None,
         order_by: Literal["id", "commit_id"] = "id",
+        damaged: Callable[[CorruptData], object] | None = None,
     ) -> Listing[BranchRecord]:
         """List branches, ordered by name, lazily; or ordered by head, which reads all branches first.
 
@@ -67,12 +68,15 @@ class References(Handle):
             end: List only branches whose names are less than this (exclusive). `None` means no end; an end that is not
                 greater than `start` gives an empty listing.
             order_by: "id" for the name, "commit_id" for the head.
+            damaged: Called for each branch whose record cannot be read, which is then left out. Without it, such a
+                record ends the listing.
 
         Returns:
             A listing of branch records, each as `Branch.record` returns it. The token of an item is its name, or
             `<head>/<name>` if ordered by head.
 
         Raises:
+            CorruptData: the record of a branch cannot be read, and `damaged` is not given.
             InvalidInput: an argument is not valid.
         """
         if order_by not in ("id", "commit_id"):
@@ -80,9 +84,9 @@ class References(Handle):
         within = Bounds(prefix, after, start, end)
         shown = shown_to(self._stores.principal, self.id)
         if order_by == "id":
-            found = branches.list_branches(self._stores.kv, self._active(), within)
+            found = branches.list_branches(self._stores.kv, self._active(), within, damaged)
             return Listing(map(shown, found), lambda branch: branch.id, limit)
-        return Listing(map(shown, self._by_head(within)), _head_token, limit)
+        return Listing(map(shown, self._by_head(within, damaged)), _head_token, limit)
 
     @operation(
         "create branch",
@@ -307,8 +311,8 @@ class References(Handle):
         wanted = optional_commit_id("expected", expected)
         tagging.delete_tag(self._stores, self.id, tag_id(name), expected=wanted, by=by, message=message)
 
-    def _by_head(self, within: Bounds) -> Iterator[BranchRecord]:
-        found = branches.list_branches(self._stores.kv, self._active(), replace(within, after=""))
+    def _by_head(self, within: Bounds, damaged: Callable[[CorruptData], object] | None) -> Iterator[BranchRecord]:
+        found = branches.list_branches(self._stores.kv, self._active(), replace(within, after=""), damaged)
         ordered = sorted(found, key=lambda branch: (branch.commit_id, branch.id))
         return iter([branch for branch in ordered if _head_token(branch) > within.after])
 

@@ -13,7 +13,7 @@ from graveler_core.model.ids import BranchId, BranchUid, CommitId, TagId
 from graveler_core.model.references import ReferenceType
 from graveler_core.records import access
 from graveler_core.records import layout as keys
-from graveler_core.records.access import Held
+from graveler_core.records.access import Damaged, Held
 from graveler_core.records.location import Location
 
 
@@ -67,9 +67,15 @@ def get_tag(kv: Store, repo: RepositoryRecord, name: TagId) -> Held[Tag]:
     return held
 
 
-def list_branches(kv: Store, repo: RepositoryRecord, within: Bounds = ALL) -> Iterator[BranchRecord]:
-    """Yield branches in the byte order of their names."""
-    return (held.value for _, held in access.scan_within(kv, keys.branches(repo), within))
+def list_branches(
+    kv: Store, repo: RepositoryRecord, within: Bounds = ALL, damaged: Damaged | None = None
+) -> Iterator[BranchRecord]:
+    """Yield branches in the byte order of their names.
+
+    `damaged` is called for each record that cannot be read, which is then left out. Without it, such a record ends the
+    listing.
+    """
+    return (held.value for _, held in access.scan_within(kv, keys.branches(repo), within, damaged))
 
 
 def list_tags(kv: Store, repo: RepositoryRecord, within: Bounds = ALL) -> Iterator[Tag]:

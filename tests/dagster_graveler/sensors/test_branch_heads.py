@@ -215,6 +215,19 @@ def test_a_damaged_record_does_not_concern_other_branches(
     assert json.loads(answer.cursor or "") == {"version": 2, "after": ""}
 
 
+def test_the_partition_of_a_damaged_record_stays(
+    tick: Evaluate, instance: dg.DagsterInstance, store: Graveler, lake: Repository
+) -> None:
+    for name in ("a", "b"):
+        lake.create_branch(name, source="main")
+    tick(SENSOR)
+    where = keys.branch(lake._record, BranchId("a"))
+    store._stores.kv.set(where.partition, where.key, b"damaged")
+    lake.delete_branch("b")
+    tick(SENSOR)
+    assert set(instance.get_dynamic_partitions(PARTITIONS)) == {"main", "a"}
+
+
 def test_partitions_follow_the_branches(
     tick: Evaluate, instance: dg.DagsterInstance, store: Graveler, lake: Repository
 ) -> None:

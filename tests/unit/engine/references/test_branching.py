@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import pytest
 
-from graveler_core.errors import InvalidInput, Kind, NotFound, NotUnique
+from graveler_core.errors import CorruptData, InvalidInput, Kind, NotFound, NotUnique
 from graveler_core.facade.repository import Repository
 from graveler_core.model import past
+from graveler_core.model.ids import BranchId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from tests.unit.engine.interposed import Interposed
@@ -32,6 +34,21 @@ def deletion_lost(world: World, others: Callable[[], object]) -> None:
 
 
 class TestBranches:
+    @pytest.mark.parametrize("order_by", ["id", "commit_id"])
+    def test_damaged_records_are_left_out_or_raised(
+        self, world: World, repo: Repository, order_by: Literal["id", "commit_id"]
+    ) -> None:
+        for name in ("a", "b", "c"):
+            repo.create_branch(name, "main")
+        where = keys.branch(repo._record, BranchId("b"))
+        world.kv.set(where.partition, where.key, b"junk")
+        damaged: list[CorruptData] = []
+        found = repo.branches(order_by=order_by, damaged=damaged.append)
+        assert [branch.id for branch in found] == ["a", "c", "main"]
+        assert [error.details["record"] for error in damaged] == ["b"]
+        with pytest.raises(CorruptData, match=where.name):
+            list(repo.branches(order_by=order_by))
+
     def test_created_at_what_a_ref_names(self, repo: Repository) -> None:
         main = repo.branch("main")
         main.stage("a", entry(1))
