@@ -65,7 +65,7 @@ def with_branch_metadata(check: dg.AssetChecksDefinition, branch: str, paths: Pa
 
 def _measure(branch: str, paths: Paths) -> Callable[[Any], Any]:
     """Measure the tables of a check, and return a function that adds the metadata to its results."""
-    context = dg.AssetCheckExecutionContext.get()
+    context = dg.OpExecutionContext.get()  # of every check, however its function annotates the context
     resource: GravelerBranch = getattr(context.resources, branch)
     step = context.get_step_execution_context()
     measured = {key: _of_table(resource, step, path) for key, path in paths.items()}

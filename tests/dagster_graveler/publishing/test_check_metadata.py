@@ -47,6 +47,12 @@ def configured(context: dg.AssetCheckExecutionContext, config: Limit, branch: dg
 
 
 @dg.asset_check(asset=letters)
+def in_an_op(context: dg.OpExecutionContext) -> dg.AssetCheckResult:
+    context.log.info("measured")
+    return dg.AssetCheckResult(passed=True)
+
+
+@dg.asset_check(asset=letters)
 async def awaited() -> dg.AssetCheckResult:
     return dg.AssetCheckResult(passed=True)
 
@@ -71,7 +77,7 @@ def chosen(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckResu
         yield dg.AssetCheckResult(passed=True, check_name=key.name, asset_key=key.asset_key)
 
 
-CHECKS = [returned, named_by_its_author, configured, awaited, yielded, yielded_later, chosen]
+CHECKS = [returned, named_by_its_author, configured, in_an_op, awaited, yielded, yielded_later, chosen]
 
 
 @pytest.fixture
@@ -102,7 +108,7 @@ def test_every_kind_of_check_names_the_branch_and_the_content(branch: GravelerBr
     }
     assert shown.pop("returned") == ("letters", {**wanted["letters"], "length": 3})
     assert shown.pop("named_by_its_author") == ("letters", {**wanted["letters"], "graveler/branch": "mine"})
-    assert set(shown) == {"configured", "awaited", "first", "second", "third", "fourth", "fifth", "sixth"}
+    assert set(shown) == {"configured", "in_an_op", "awaited", "first", "second", "third", "fourth", "fifth", "sixth"}
     for name, (table, metadata) in shown.items():
         assert metadata == wanted[table], name
 
