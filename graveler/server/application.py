@@ -7,7 +7,6 @@ changes of an operation are in the store before the response is sent.
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 from functools import partial
@@ -31,15 +30,15 @@ from graveler.server.body_stream import BodyStream
 from graveler.server.copy_threads import ended_within
 from graveler.server.limits import RequestLimits
 from graveler.server.observing import facts_of
-from graveler.server.parts import ServerParts, ServerUsers
+from graveler.server.parts import ServerParts
+from graveler.server.readiness import Readiness
 from graveler.server.refusals import refusal
 from graveler.server.request_body import body_of
 from graveler.server.sessions import COOKIE
 from graveler.server.web.application import web_routes
 from graveler.server.web.links import ROOT
-from graveler.server.worker_threads import WORKER_THREADS, run_in, run_in_thread
+from graveler.server.worker_threads import WORKER_THREADS, run_in
 from graveler_core.errors import GravelerError, InvalidInput
-from graveler_core.telemetry.events import tell
 
 T = TypeVar("T")
 API: Final = "/api/v1"
@@ -73,7 +72,7 @@ def create_application(parts: ServerParts) -> ASGIApp:
     routes = [
         Mount(API, app=api),
         Route("/_health", _alive),
-        Route("/_ready", partial(_ready, parts.users)),
+        Route("/_ready", Readiness(parts.users.reach).answer),
         Route("/openapi.json", _described),
         Route("/", _to_pages),
         *web_routes(parts),
@@ -218,19 +217,6 @@ async def _elsewhere(request: Request, error: Exception) -> Response:
 async def _failed(request: Request, error: Exception) -> Response:
     """Answer with status 500. The error is only logged, because its text may tell what the user must not see."""
     return refusal(500, "internal error; the log of the server has more")
-
-
-async def _ready(users: ServerUsers, request: Request) -> Response:
-    """Answer whether the server can serve requests now, which means that it reaches its store.
-
-    Everyone may ask, so the text of the error, which may name hosts and files, is only logged.
-    """
-    try:
-        await run_in_thread(users.reach)
-    except GravelerError as error:
-        tell("ready", logging.WARNING, "not ready", error=error.kind, message=error.message)
-        return refusal(503, f"the server does not reach its store: {error.kind}", **{"retry-after": "1"})
-    return PlainTextResponse("ready")
 
 
 async def _alive(request: Request) -> Response:

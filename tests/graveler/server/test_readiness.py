@@ -1,0 +1,47 @@
+"""Probes of readiness that arrive together ask the store once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from threading import Event
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from graveler.server.readiness import Readiness
+from graveler_core.errors import Unavailable
+
+PROBE = Request({"type": "http"})
+
+
+async def answers(readiness: Readiness, number: int, release: Event) -> list[Response]:
+    """The answers to probes that all arrive before the store answers. The first client does not wait for its own."""
+    probes = [asyncio.create_task(readiness.answer(PROBE)) for _ in range(number)]
+    await asyncio.sleep(0)
+    probes.pop(0).cancel()
+    release.set()
+    return await asyncio.gather(*probes)
+
+
+def test_probes_that_arrive_together_share_an_answer() -> None:
+    release, asked = Event(), list[None]()
+
+    def reach() -> None:
+        asked.append(None)
+        assert release.wait(60)
+        if len(asked) == 2:
+            raise Unavailable("the store at db.internal is gone")
+
+    async def twice() -> tuple[list[Response], list[Response]]:
+        readiness = Readiness(reach)
+        first = await answers(readiness, 20, release)
+        release.clear()
+        return first, await answers(readiness, 20, release)
+
+    ready, gone = asyncio.run(twice())
+    assert len(asked) == 2
+    assert [(each.status_code, each.body) for each in ready] == [(200, b"ready")] * 19
+    assert [(each.status_code, json.loads(each.body)["message"]) for each in gone] == [
+        (503, "the server does not reach its store: StoreUnreachable")
+    ] * 19
