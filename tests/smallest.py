@@ -87,6 +87,7 @@ SMALLEST = {
     "graveler_core.engine.references.reflog.MANY": 0,
     "graveler_core.engine.references.reflog._PAGE": 1,
     "graveler_core.engine.staging.bulk.SEGMENT_ROWS": 1,
+    "graveler_core.engine.staging.layer_room._CROWDED_BYTES": 1,
     "graveler_core.engine.staging.content.PART_BYTES": 1,
     "graveler_core.engine.staging.pressure.AT_ONCE": 1,
     "graveler_core.engine.staging.remove.FEW_PATHS": 0,

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from graveler_core.blobs import addresses
-from graveler_core.engine.staging.bulk import MAX_LAYER_BYTES
+from graveler_core.engine.staging.layer_room import MAX_LAYER_BYTES
 from graveler_core.kv import limits
 from graveler_core.model.layers import MAX_LAYERS
 from graveler_core.stores import RetryBudget

@@ -1,16 +1,24 @@
-"""Sealing: the first swap of a commit and of a compaction.
+"""Sealing: the first swap of a commit.
 
 ✓ The staging token is put on top of `sealed_tokens`, and a new token replaces it. From then on, no write to the old
 token is acknowledged: a writer that still uses it finds another token in its closing re-read and writes again.
+
+A commit that does not succeed leaves the sealed token. If a branch has very many of them, they are compacted first
+(`engine.staging.layer_room`).
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
+
+from graveler_core.engine.compacting.compaction import compact
+from graveler_core.engine.protocol import write_counters as counting
 from graveler_core.engine.protocol.registers import fresh, same_content
 from graveler_core.engine.protocol.restrictions import require_permitted
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.protocol.swap import lists, swap
-from graveler_core.errors import NoChanges, OutcomeUnknown
+from graveler_core.engine.staging.layer_room import is_crowded
+from graveler_core.errors import Conflict, NoChanges, OutcomeUnknown
 from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.model.layers import SealedToken
 from graveler_core.model.protection import BranchAction
@@ -33,6 +41,9 @@ def seal(stores: Stores, repo: RepositoryId, branch: BranchId, *, allow_empty: b
         now = fresh(stores, repo, branch)
         require_permitted(now, BranchAction.COMMIT)
         if not area.is_empty(stores.kv, now.branch.staging_token):
+            if is_crowded(now.branch):
+                _make_room(stores, now)
+                return None
             return _sealed(stores, now)
         if allow_empty or now.branch.compacted_metarange is not None:
             return now
@@ -45,7 +56,15 @@ def seal(stores: Stores, repo: RepositoryId, branch: BranchId, *, allow_empty: b
     return retry(stores, f"branch {repo}/{branch}", attempt)
 
 
+def _make_room(stores: Stores, now: Registers) -> None:
+    """Compact the layers that earlier commits have sealed and left behind. Another flow may take them first."""
+    with suppress(NoChanges, Conflict):
+        compact(stores, now.repository.id, now.branch.id)
+
+
 def _sealed(stores: Stores, now: Registers) -> Registers | None:
+    if len(now.branch.sealed_tokens) + 1 >= counting.MANY_LAYERS:
+        counting.name(stores, now)
     token = keys.staging_token(now.repository, now.branch.id, stores.ids.fresh())
     layers = (SealedToken(token=now.branch.staging_token), *now.branch.sealed_tokens)
     record = now.branch.model_copy(update={"staging_token": token, "sealed_tokens": layers})

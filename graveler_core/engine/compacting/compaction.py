@@ -4,6 +4,7 @@
    short while ago, raise `SlowDown`.
 2. Seal ✓: the staging token is put on top of `sealed_tokens` if it contains a record. The same swap sets the start
    time. A crash after this step leaves sealed layers, which readers see and the next commit or compaction includes.
+   If the branch has very many layers, the token is not sealed, and only the layers are combined.
 3. Build: apply all sealed layers to the compacted tree or the head, with the exact times and addresses that they
    show, also for entries whose identity did not change. Blobs are written, and nothing refers to them. A crash leaves
    unreferenced blobs.
@@ -31,6 +32,7 @@ from graveler_core.engine.protocol.registers import fresh, same_content
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.protocol.swap import cleanups, lists, retire, swap, without_layer
 from graveler_core.engine.reading.view import view_under
+from graveler_core.engine.staging.layer_room import is_crowded
 from graveler_core.errors import Conflict, CorruptData, Kind, NoChanges, OutcomeUnknown, SlowDown
 from graveler_core.model.entities import BranchRecord
 from graveler_core.model.ids import BranchId, MetarangeId, RepositoryId
@@ -60,7 +62,7 @@ class Compacted:
 
 
 def compact(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedelta = timedelta(0)) -> Compacted:
-    """Compact all staged changes of a branch.
+    """Compact all staged changes of a branch; if it has very many layers, those that are sealed already.
 
     Args:
         stores: Stores of the flow.
@@ -107,7 +109,7 @@ def _seal(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedelta
         mine.add(start)
         filled = not area.is_empty(stores.kv, now.branch.staging_token)
         if filled or is_dirty(stores.stack(now.repository, now.branch.sealed_tokens)):
-            return _sealed(stores, now, start, filled=filled)
+            return _sealed(stores, now, start, seals=filled and not is_crowded(now.branch))
         if same_content(now, fresh(stores, repo, branch)):
             raise NoChanges(f"branch {branch!r}: nothing to compact", branch=branch)
         return None
@@ -115,15 +117,15 @@ def _seal(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedelta
     return retry(stores, f"compaction of {repo}/{branch}", attempt)
 
 
-def _sealed(stores: Stores, now: Registers, start: datetime, *, filled: bool) -> Registers | None:
+def _sealed(stores: Stores, now: Registers, start: datetime, *, seals: bool) -> Registers | None:
     update: dict[str, object] = {"compaction_start_time": start}
-    if filled:
+    if seals:
         update["staging_token"] = keys.staging_token(now.repository, now.branch.id, stores.ids.fresh())
         update["sealed_tokens"] = (SealedToken(token=now.branch.staging_token), *now.branch.sealed_tokens)
     record = now.branch.model_copy(update=update)
     token = record.staging_token
     with suppress(OutcomeUnknown):  # sealed or not, it is safe to read the record again
-        return swap(stores, now, record, mine=(lambda current: lists(current, token)) if filled else None)
+        return swap(stores, now, record, mine=(lambda current: lists(current, token)) if seals else None)
     return None
 
 

@@ -51,8 +51,8 @@ first page.
 class Window:
     """Query for a listing: paths within bounds, grouped at `delimiter`.
 
-    A group is listed if it contains a path within the bounds. If `after` is its common prefix, it is not listed, because
-    an earlier part of the listing ended with it.
+    A group is listed if it contains a path within the bounds. If `after` is its common prefix, it is not listed,
+    because an earlier part of the listing ended with it.
     """
 
     within: Bounds = ALL

@@ -44,13 +44,13 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from graveler_core.codec.records import encode
 from graveler_core.engine.protocol import write_counters as counting
 from graveler_core.engine.protocol.registers import fresh
 from graveler_core.engine.protocol.restrictions import require_permitted
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.protocol.swap import lists, swap
 from graveler_core.engine.staging.kept_content import require_kept_rows
+from graveler_core.engine.staging.layer_room import MAX_LAYER_BYTES, has_room
 from graveler_core.engine.staging.partitioned_layer import write_partitions
 from graveler_core.errors import GravelerError, Kind, SlowDown
 from graveler_core.model.changes import Written
@@ -69,10 +69,6 @@ from graveler_core.stores import Registers, SortedRows, Stores
 
 SEGMENT_ROWS = 1_000
 """Minimum number of records for which a bulk write stores files instead of key-value rows."""
-MAX_LAYER_BYTES = 64 * 1024
-"""Size of a branch record, in bytes, above which no layer is added. This leaves room for the token that a commit
-seals.
-"""
 
 
 def stage_records(stores: Stores, repo: RepositoryId, branch: BranchId, records: pa.Table) -> None:
@@ -186,7 +182,7 @@ def _is_outdated(stores: Stores, built: RepositoryRecord) -> bool:
 def _require_room(stores: Stores, now: Registers) -> None:
     """Refuse to add a layer if the branch must not be written to or has too many layers."""
     require_permitted(now, BranchAction.WRITE)
-    if len(now.branch.sealed_tokens) + 2 > MAX_LAYERS or len(encode(now.branch)) > MAX_LAYER_BYTES:
+    if not has_room(now.branch):
         counting.name(stores, now)
         raise SlowDown(
             f"branch {now.branch.id!r}: has {len(now.branch.sealed_tokens)} layers of staged changes, may have at most "

@@ -9,9 +9,27 @@ from typing import Any
 import pytest
 
 from graveler_core.engine.committing import commit as committing
-from graveler_core.engine.staging.bulk import MAX_LAYER_BYTES
-from graveler_core.errors import Conflict, InvalidInput, Kind, LimitExceeded, NoChanges, NotFound, SlowDown
+from graveler_core.engine.protocol.write_counters import MANY_LAYERS
+from graveler_core.engine.staging import layer_room
+from graveler_core.engine.staging.layer_room import MAX_LAYER_BYTES
+from graveler_core.errors import (
+    Conflict,
+    InvalidInput,
+    Kind,
+    LimitExceeded,
+    NoChanges,
+    NotFound,
+    PermissionDenied,
+    SlowDown,
+)
 from graveler_core.facade.branch import Branch
+from graveler_core.facade.graveler import Graveler
+from graveler_core.model.ids import LayerId
+from graveler_core.model.layers import PrefixRemoval
+from graveler_core.model.names import MAX_REF_NAME
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.stores import Hook, Hooks
 from tests.unit.engine.interposed import Interposed, unavailable
 from tests.unit.engine.world import World, entry
 
@@ -333,3 +351,53 @@ def test_a_branch_that_is_gone(world: World, main: Branch) -> None:
     with pytest.raises(NotFound) as caught:
         dev.commit("m")
     assert caught.value.kind is Kind.BranchNotFound
+
+
+@pytest.mark.parametrize("relief", ["commit", "compact"])
+@pytest.mark.parametrize(("limit", "value"), [("MAX_LAYERS", 12), ("_CROWDED_BYTES", 5_000)])
+def test_refused_commits_do_not_fill_the_record(
+    world: World, monkeypatch: pytest.MonkeyPatch, limit: str, value: int, relief: str
+) -> None:
+    """Each leaves a sealed token."""
+    monkeypatch.setattr(layer_room, limit, value)
+    name = "b" * MAX_REF_NAME
+
+    def refuse(*_: object) -> None:
+        raise ValueError("not today")
+
+    hooks = Hooks(functions=(Hook("refuses", refuse, ("pre-commit",)),))
+    repo = world.graveler().repository("repo")
+    repo.create_branch(name, "main")
+    refused = Graveler(replace(world.stores(), hooks=hooks)).repository("repo").branch(name)
+    layers, paths = [], [f"p{number:02}" for number in range(30)]
+    for number, path in enumerate(paths):
+        refused.stage(path, entry(number))
+        with pytest.raises(PermissionDenied):
+            refused.commit("m")
+        layers.append(len(refused.record().sealed_tokens))
+        if layers[-1] >= MANY_LAYERS:
+            assert [each.branch.id for each in world.graveler().pressures()] == [name]
+    assert 10 <= max(layers) <= 15
+    assert layers.index(max(layers)) < 20
+    branch = world.branch(name=name)
+    if relief == "compact":
+        branch.compact()
+    assert [each.path for each in repo.at(branch.commit("at last").id).list()] == paths
+    assert branch.record().sealed_tokens == ()
+
+
+def test_a_compaction_of_a_crowded_branch_leaves_the_staging_token(world: World, main: Branch) -> None:
+    main.stage("a", entry(1))
+    main.commit("a")
+    layers = tuple(PrefixRemoval(id=LayerId(f"{number}"), prefix=f"{number}/") for number in range(101))
+    held = access.read(world.kv, keys.branch(world.graveler().repository("repo")._record, main.id))
+    assert held is not None
+    record = held.value.model_copy(update={"sealed_tokens": layers})
+    access.replace(world.kv, keys.branch(world.graveler().repository("repo")._record, main.id), held, record)
+    branch = world.branch()
+    branch.stage("b", entry(2))
+    token = branch.record().staging_token
+    assert branch.compact().layers == 101
+    assert branch.record().staging_token == token
+    assert [change.path for change in branch.uncommitted()] == ["b"]
+    assert branch.compact().layers == 1

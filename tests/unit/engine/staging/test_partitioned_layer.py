@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from graveler_core.engine.cleaning import CleaningPlan, clean
 from graveler_core.engine.reading.view import commit_of
-from graveler_core.engine.staging import bulk
 from graveler_core.engine.staging import bulk as renewal
+from graveler_core.engine.staging import layer_room
 from graveler_core.engine.staging.bulk import renew
 from graveler_core.errors import GravelerError, InvalidInput, Kind, LimitExceeded, PermissionDenied, SlowDown
 from graveler_core.facade.branch import Branch
@@ -227,7 +227,7 @@ def test_a_branch_that_takes_no_layer_is_refused_first(world: World, monkeypatch
     repo = world.graveler().repository("repo")
     main = repo.branch("main")
     main.stage_many(table({"a": 1}))
-    monkeypatch.setattr(bulk, "MAX_LAYERS", 2)
+    monkeypatch.setattr(layer_room, "MAX_LAYERS", 2)
     with pytest.raises(SlowDown, match="commit or compact") as raised:
         main.stage_sorted(untouched(world))
     assert raised.value.kind is Kind.TooManyLayers
