@@ -47,7 +47,11 @@ class AtOnce:
 
 
 class Aside(ForkSafe):
-    """Executes work on one thread, in order. The thread starts with the first work."""
+    """Executes work on one thread, in order. The thread starts with the first work.
+
+    Work is executed at once if no thread can be started, for example because the interpreter is about to end. The
+    change that it follows has been made already, so its errors are only logged then, too.
+    """
 
     def __init__(self) -> None:
         self._pool: ThreadPoolExecutor | None = None
@@ -55,11 +59,22 @@ class Aside(ForkSafe):
         super().__init__()
 
     def start(self, work: Callable[[], object]) -> None:
+        task = traced("background", _nowhere, changes=False)(work)
+        if not self._is_submitted(task):
+            with suppress(Exception):  # `traced` has logged it
+                task()
+
+    def _is_submitted(self, task: Callable[[], object]) -> bool:
         with self._lock:
             if self._pool is None or self._process != os.getpid():  # a forked child has no threads
                 self._pool = ThreadPoolExecutor(1, thread_name_prefix="graveler-background")
                 self._process = os.getpid()
-            self._pool.submit(traced("background", _nowhere, changes=False)(work))
+            try:
+                self._pool.submit(task)
+            except RuntimeError:  # the pool may hold the task all the same
+                self._pool = None
+                return False
+            return True
 
     def close(self) -> None:
         with self._lock:
@@ -93,10 +108,20 @@ class HookCalls(ForkSafe):
                 tell("hooks", WARNING, f"a hook was not called because {self._most} calls wait; a delivery calls it")
                 return
             self._waiting.append(traced("background", _nowhere, changes=False)(work))
-            if self._thread is None:
-                self._register()
-                self._thread = threading.Thread(target=self._run, name="graveler-hooks", daemon=True)
-                self._thread.start()
+            if self._thread is None and not self._is_started():
+                self._waiting.pop()
+                tell("hooks", WARNING, "a hook was not called because no thread can be started; a delivery calls it")
+
+    def _is_started(self) -> bool:
+        """Start the thread. Return false if that is not possible."""
+        thread = threading.Thread(target=self._run, name="graveler-hooks", daemon=True)
+        try:
+            self._register()
+            thread.start()
+        except RuntimeError:
+            return False
+        self._thread = thread
+        return True
 
     def close(self) -> None:
         """Wait until all calls are made, but not longer than `CLOSE_SECONDS`."""

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import atexit
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
-from graveler_core.stores import HookCalls
+from graveler_core.stores import Aside, HookCalls
 
 
 @dataclass
@@ -90,3 +94,72 @@ def test_no_more_calls_wait_than_permitted(hung: Hung, most: int) -> None:
     hung.released.set()
     calls.close()
     assert done == list(range(most))
+
+
+def refused(*_: object, **__: object) -> None:
+    raise RuntimeError("can't start new thread")
+
+
+def test_a_thread_that_cannot_be_started_keeps_no_later_call_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = list[int]()
+    calls = HookCalls()
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refused)
+        calls.start(noting(done, 1))
+        calls.close()
+    calls.start(noting(done, 2))
+    calls.close()
+    assert done == [2]
+
+
+@pytest.mark.parametrize("method", [(ThreadPoolExecutor, "submit"), (threading.Thread, "start")], ids=str)
+def test_work_is_done_at_once_if_no_thread_can_be_started(
+    monkeypatch: pytest.MonkeyPatch, method: tuple[type, str]
+) -> None:
+    done = list[int]()
+    background = Aside()
+    with monkeypatch.context() as patched:
+        patched.setattr(*method, refused)
+        background.start(noting(done, 1))
+        background.start(lambda: 1 / 0)
+        assert done == [1]
+    background.start(noting(done, 2))
+    background.close()
+    assert done == [1, 2]
+
+
+LATE = """
+import concurrent.futures.thread as pools
+import sys
+import threading
+import time
+
+import graveler_core
+
+graveler = graveler_core.connect(f"sqlite:///{sys.argv[1]}/meta.db?durability=process")
+repo = graveler.create_repository("repo", f"file://{sys.argv[1]}/data")
+main = repo.branch("main")
+main.put("a", b"a")
+main.commit("a")
+main.put("b", b"b")
+
+
+def work():
+    while not pools._shutdown:
+        time.sleep(0.01)
+    repo.create_branch("dev", "main")
+    repo.create_tag("v1", "main")
+    main.reset()
+    main.hard_reset("main~1")
+    repo.delete_branch("dev")
+    print("done", [branch.id for branch in repo.branches()], [tag.id for tag in repo.tags()], list(main.list()))
+
+
+threading.Thread(target=work).start()
+"""
+
+
+def test_changes_succeed_in_a_thread_that_outlives_the_main_thread(tmp_path: Path) -> None:
+    """The interpreter gives no more work to pools by then."""
+    ran = subprocess.run([sys.executable, "-c", LATE, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout.strip()) == (0, "done ['main'] ['v1'] []"), ran.stderr
