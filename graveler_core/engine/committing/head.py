@@ -137,6 +137,16 @@ class TriedCommits:
                 raise
             raise _unknown(self.unanswered) from e
 
+    def forget_refused(self, branch: BranchRecord) -> None:
+        """Forget the swap without a response if another one has come first, so that it can no longer take effect.
+
+        Args:
+            branch: Record that was read after the swap was sent, and whose history does not contain the commit.
+        """
+        sent = self.swapped_from
+        if sent is not None and sent.nonce != branch.nonce and (sent.uid, sent.epoch) == (branch.uid, branch.epoch):
+            self.unanswered = self.swapped_from = None
+
     def require_history(self, branch: BranchRecord) -> None:
         """Refuse to swap a branch whose history may no longer show the commit of the swap without a response.
 
@@ -294,9 +304,10 @@ def find_tried(stores: Stores, registers: Registers, tried: TriedCommits) -> Sto
     floor = min(_header(stores, registers, base).generation for base in tried.bases)
     for commit in _first_parents(stores, registers, registers.branch.commit_id):
         if commit.header.generation <= floor:
-            return None
+            break
         if commit.id in tried.ids:
             return commit
+    tried.forget_refused(registers.branch)
     return None
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from graveler_core.errors import OutcomeUnknown, SlowDown
+from graveler_core.errors import Conflict, OutcomeUnknown, SlowDown
 from graveler_core.kv.wrappers.passing import StoreCall
 from graveler_core.model.operations import Put, Remove
 from graveler_core.testing.faulty_store import Delay, Fault, Faulty, Late, LoseAnswer, LoseRequest, Refuse
@@ -55,6 +55,21 @@ class TestLostAnswers:
         )
         world.branch(looks).transact([Put("new", entry(1))], message="m")
         assert messages(world) == ["m", "theirs", "begin"]
+
+    def test_the_swap_had_not_happened_and_others_made_it_impossible(self, world: World) -> None:
+        """Another swap has come first, so the lost one can no longer take effect, and the refusal is certain."""
+        repo = world.graveler().repository("repo")
+        repo.create_branch("dev", "main").transact([Put("new", entry(1))], message="mine")
+        inner = failing_swap(world.kv, LoseRequest())
+        looks = Interrupted(
+            inner,
+            lambda: world.branch().transact([Put("new", entry(2))], message="theirs"),
+            before=_looks_again_after(inner),
+        )
+        with pytest.raises(Conflict) as caught:
+            world.graveler(looks).repository("repo").merge("dev", into="main")
+        assert [conflict.path for conflict in caught.value.details["conflicts"]] == ["new"]
+        assert messages(world) == ["theirs", "begin"]
 
     @pytest.mark.parametrize(("calls", "sent"), late_swaps())
     def test_the_swap_happens_late(self, world: World, calls: int, sent: int) -> None:
