@@ -33,15 +33,16 @@ merge may have taken long.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
 from graveler_core.engine.committing.draft import Draft, begin_operation, begun_operation
+from graveler_core.engine.committing.tried_commits import TriedCommits, unknown_outcome
 from graveler_core.engine.compacting.index_maintenance import start_maintenance
 from graveler_core.engine.protocol import hooks
-from graveler_core.engine.protocol.hooks import HookedChange, ToldCommits
+from graveler_core.engine.protocol.hooks import HookedChange
 from graveler_core.engine.protocol.registers import fresh, require_repository, same_content
 from graveler_core.engine.protocol.restrictions import require_permitted
 from graveler_core.engine.protocol.retry import retry
@@ -106,56 +107,6 @@ class HeadMove:
     reread: Refusals = (Conflict, DirtyBranch, NoChanges)
     """Errors of `prepare` that end the flow only if a closing re-read finds the content of the branch unchanged."""
     budget: RetryBudget | None = None
-
-
-@dataclass
-class TriedCommits:
-    """Commits that one call tried to make the head of a branch."""
-
-    ids: dict[CommitId, datetime] = field(default_factory=dict)
-    """Ids of the commits. The value is a time before the commit was first written."""
-    bases: list[CommitId] = field(default_factory=list)
-    """Heads on which the call has built, or is about to build."""
-    event: HookEvent = HookEvent.PRE_COMMIT
-    """Event of the hooks that are called before the swap."""
-    told: ToldCommits = field(default_factory=ToldCommits)
-    """Commits about which hooks were told: see `protocol.hooks.announced`."""
-    unanswered: CommitId | None = None
-    """Commit whose swap got no response and may still take effect, or has taken effect since."""
-    swapped_from: BranchRecord | None = None
-    """Record from which this swap was sent."""
-
-    @contextmanager
-    def reported(self) -> Iterator[None]:
-        """Raise `OutcomeUnknown` instead of an error that denies any effect, if a swap may still take effect."""
-        try:
-            yield
-        except OutcomeUnknown:
-            raise
-        except GravelerError as e:
-            if self.unanswered is None:
-                raise
-            raise _unknown(self.unanswered) from e
-
-    def forget_refused(self, branch: BranchRecord) -> None:
-        """Forget the swap without a response if another one has come first, so that it can no longer take effect.
-
-        Args:
-            branch: Record that was read after the swap was sent, and whose history does not contain the commit.
-        """
-        sent = self.swapped_from
-        if sent is not None and sent.nonce != branch.nonce and (sent.uid, sent.epoch) == (branch.uid, branch.epoch):
-            self.unanswered = self.swapped_from = None
-
-    def require_history(self, branch: BranchRecord) -> None:
-        """Refuse to swap a branch whose history may no longer show the commit of the swap without a response.
-
-        Raises:
-            OutcomeUnknown: The branch was reset, or deleted and created again, since that swap was sent.
-        """
-        sent = self.swapped_from
-        if self.unanswered is not None and sent is not None and (sent.uid, sent.epoch) != (branch.uid, branch.epoch):
-            raise _unknown(self.unanswered)
 
 
 def move_head(stores: Stores, move: HeadMove) -> StoredCommit:
@@ -233,7 +184,7 @@ def advance(stores: Stores, registers: Registers, record: BranchRecord, head: Ne
         if _not_happened(stores, registers):
             tried.unanswered, tried.swapped_from = commit, base
             return False
-        raise _unknown(commit) from lost
+        raise unknown_outcome(commit) from lost
     stores.registers.replace(registers.repository.id, base.id, held)
     with suppress(GravelerError):  # the swap is done, and another commit can start the maintenance as well
         start_maintenance(stores, registers.repository, base.id, commit_of(stores, registers.repository, commit))
@@ -321,14 +272,6 @@ def _prepared(stores: Stores, now: Registers, move: HeadMove) -> NewHead | None:
         if same_content(now, fresh(stores, move.repository, move.branch)):
             raise
     return None
-
-
-def _unknown(commit: CommitId) -> OutcomeUnknown:
-    return OutcomeUnknown(
-        f"commit {commit}: the store did not confirm that it is the new head, and the history of the branch does not "
-        "show it; look for this id in the log of the branch before you repeat the call",
-        commit=commit,
-    )
 
 
 def _not_happened(stores: Stores, registers: Registers) -> bool:
