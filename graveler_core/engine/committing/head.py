@@ -56,6 +56,7 @@ from graveler_core.errors import (
     GravelerError,
     Kind,
     NoChanges,
+    NotFound,
     OutcomeUnknown,
     PredicateFailed,
     SlowDown,
@@ -239,12 +240,38 @@ def find_by_key(stores: Stores, registers: Registers, draft: Draft, *, read_only
     floor = begun_operation(stores, registers, key) if read_only else begin_operation(stores, registers, key)
     if floor is None:
         return None
+    existed: Callable[[StoredCommit], bool] | None = None
     for commit in _first_parents(stores, registers, registers.branch.commit_id):
         if commit.header.idempotency_key == key:
             return commit
         if commit.id == floor:
             return None
+        existed = existed or _contained_in(_readable(_first_parents(stores, registers, floor)))
+        if existed(commit):  # the branch was reset since the key was registered
+            return None
     return None
+
+
+def _contained_in(chain: Iterator[StoredCommit]) -> Callable[[StoredCommit], bool]:
+    """Return a function that returns true for commits of a chain of first parents.
+
+    The function must be called with commits in descending order of their generations.
+    """
+    at = next(chain, None)
+
+    def contains(commit: StoredCommit) -> bool:
+        nonlocal at
+        while at is not None and at.header.generation > commit.header.generation:
+            at = next(chain, None)
+        return at is not None and at.id == commit.id
+
+    return contains
+
+
+def _readable(chain: Iterator[StoredCommit]) -> Iterator[StoredCommit]:
+    """Yield commits up to the first one that cannot be read. A hard reset may have left a damaged history."""
+    with suppress(NotFound, CorruptData):
+        yield from chain
 
 
 def find_tried(stores: Stores, registers: Registers, tried: TriedCommits) -> StoredCommit | None:

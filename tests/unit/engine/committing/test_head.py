@@ -11,7 +11,7 @@ from graveler_core.engine.committing.draft import Draft
 from graveler_core.engine.committing.head import find_by_key, find_tried
 from graveler_core.engine.committing.tried_commits import TriedCommits
 from graveler_core.engine.protocol.registers import fresh
-from graveler_core.errors import GravelerError, OutcomeUnknown, Unavailable
+from graveler_core.errors import Conflict, GravelerError, OutcomeUnknown, Unavailable
 from graveler_core.facade.repository import Repository
 from graveler_core.kv.store import Store
 from graveler_core.kv.wrappers.passing import Passing, StoreCall
@@ -101,6 +101,23 @@ def test_the_walk_ends_where_the_call_began(world: World) -> None:
     kv.reset()
     assert find_tried(stores, registers, TriedCommits(bases=[began])) is None
     assert kv.counts == {"get_many": 3}
+
+
+@pytest.mark.parametrize("back", [5, 20])
+def test_the_search_for_a_key_ends_where_the_branch_was_before_it(world: World, back: int) -> None:
+    """The branch was reset since, so the commit at which the key was first used is not in its history."""
+    branch = world.branch()
+    for n in range(20):
+        branch.transact([Put(f"n{n}", entry(n))], message="m")
+    with pytest.raises(Conflict):
+        branch.transact([Put("n1", entry(0))], idempotency_key="key", message="m")
+    branch.hard_reset(f"main~{back}")
+    for n in range(2):
+        branch.transact([Put(f"o{n}", entry(n))], message="m")
+    kv = Counting(world.kv)
+    made = world.branch(kv).transact([Put("p", entry(0))], idempotency_key="key", message="m")
+    assert kv.counts["get_many"] < back + 10
+    assert world.branch(kv).transact([Put("p", entry(0))], idempotency_key="key", message="m").id == made.id
 
 
 @pytest.mark.parametrize("calls", [6, 8])
