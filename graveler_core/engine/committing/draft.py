@@ -80,10 +80,11 @@ def begin_operation(stores: Stores, registers: Registers, key: str) -> CommitId:
     """
     branch = registers.branch
     known = begun_operation(stores, registers, key)
-    if known is None:
-        fresh = Operation(branch_uid=branch.uid, base=branch.commit_id, since=stores.clock.now())
-        access.write_if_absent(stores.kv, keys.operation(registers.repository, key), fresh)
-        known = begun_operation(stores, registers, key)
+    for _ in range(2):  # a cleaner may remove the record of an earlier use between the first write and its reading
+        if known is None:
+            fresh = Operation(branch_uid=branch.uid, base=branch.commit_id, since=stores.clock.now())
+            access.write_if_absent(stores.kv, keys.operation(registers.repository, key), fresh)
+            known = begun_operation(stores, registers, key)
     if known is None:
         raise _used_elsewhere(key)
     return known

@@ -15,12 +15,16 @@ from graveler_core.errors import Conflict, GravelerError, OutcomeUnknown, Unavai
 from graveler_core.facade.repository import Repository
 from graveler_core.kv.store import Store
 from graveler_core.kv.wrappers.passing import Passing, StoreCall
-from graveler_core.model.ids import CommitId
+from graveler_core.model.entities import Operation
+from graveler_core.model.ids import BranchUid, CommitId
 from graveler_core.model.operations import Put
+from graveler_core.records import access
+from graveler_core.records import layout as keys
 from graveler_core.records.access import LOST_ANSWERS
 from graveler_core.testing.counting_store import Counting
 from graveler_core.testing.faulty_store import Late, LoseRequest
 from tests.unit.engine.flows import raw
+from tests.unit.engine.interposed import Interposed
 from tests.unit.engine.races import Interrupted, failing_swap, swaps_branch
 from tests.unit.engine.ten_keys import messages, ten_keys
 from tests.unit.engine.world import START, World, entry
@@ -101,6 +105,25 @@ def test_the_walk_ends_where_the_call_began(world: World) -> None:
     kv.reset()
     assert find_tried(stores, registers, TriedCommits(bases=[began])) is None
     assert kv.counts == {"get_many": 3}
+
+
+def test_the_record_of_an_earlier_use_of_a_key_may_be_removed_at_any_time(world: World) -> None:
+    repo = world.graveler().repository("repo")._record
+    where = keys.operation(repo, "key")
+
+    def old() -> None:
+        access.write(world.kv, where, Operation(branch_uid=BranchUid("gone"), base=CommitId("0" * 64), since=START))
+
+    def removed() -> None:
+        world.kv.delete(where.partition, where.key)
+
+    rehearsal = Interposed(world.fork().kv)
+    world.branch(rehearsal).transact([Put("p", entry(0))], idempotency_key="key", message="m")
+    (written,) = [number for number, verb in enumerate(rehearsal.verbs) if verb == "set_if"][:1]
+    kv = Interposed(world.kv)
+    kv.before = {written: old, written + 1: removed}
+    made = world.branch(kv).transact([Put("p", entry(0))], idempotency_key="key", message="m")
+    assert world.branch().record().commit_id == made.id
 
 
 @pytest.mark.parametrize("back", [5, 20])
