@@ -163,6 +163,8 @@ def _push(
         if made is None or _is_outdated(stores, made[0]) or _is_claimed(stores, now, made[1].layer):
             made = (now.repository, wanted.build(now))
         built = made[1]
+        if isinstance(built.layer, SegmentLayer) and not built.layer.count:
+            return built  # built a second time, from rows that are gone; a layer without rows has no manifest
         if not _swapped(stores, now, built.layer, now.branch.epoch + (1 if wanted.resets else 0)):
             return None
         counting.count_layer(stores, now, built.layer, built.counted)

@@ -15,9 +15,10 @@ would show the entry again.
 
 An attempt that begins again may find the entry of an earlier attempt, in the staging token or below it. Then it asks
 whether the condition held when each row was set (`engine.staging.condition`). If it did, the attempt goes on. If that
-is unknown, the call ends with an unknown outcome. A row that an earlier attempt has set may be visible, or part of a
-commit. Therefore each failure after a set is an unknown outcome, as for unconditional writes
-(`engine.staging.write`).
+is unknown, the call ends with an unknown outcome. It also ends so before it sets a row in a token to which an earlier
+attempt has sent a request without a response: that request may arrive after the call, and replace what others have
+written by then. A row that an earlier attempt has set may be visible, or part of a commit. Therefore each failure after
+a set is an unknown outcome, as for unconditional writes (`engine.staging.write`).
 
 `put_if_absent` also looks at the path before it uploads content, so it refuses an existing path without an upload. Two
 reads of the branch record, before and after that look, agree.
@@ -54,7 +55,7 @@ from graveler_core.engine.staging.write import possible_outcome, uploaded
 from graveler_core.errors import GravelerError, Kind, NotUnique, OutcomeUnknown, PredicateFailed
 from graveler_core.kv.store import Stored
 from graveler_core.model.entry import Entry
-from graveler_core.model.ids import BranchId, RepositoryId, RepositoryUid
+from graveler_core.model.ids import BranchId, RepositoryId, RepositoryUid, StagingToken
 from graveler_core.model.names import path_key
 from graveler_core.model.protection import BranchAction
 from graveler_core.records import layout as keys
@@ -155,6 +156,7 @@ def _set(  # noqa: PLR0913, PLR0917 - the branch, the entry, and the condition
     """
     wanted = None if expected is None else expected.identity
     earlier = list[SetRow]()
+    unanswered = set[StagingToken]()
 
     def attempt(registers: Registers) -> tuple[Registers, Staged] | None:
         require_permitted(registers, BranchAction.WRITE)
@@ -167,7 +169,10 @@ def _set(  # noqa: PLR0913, PLR0917 - the branch, the entry, and the condition
             return registers, staged
         if found != staged and (None if found is None else found.identity) != wanted:
             raise PredicateFailed(f"path {path!r}: {_difference(expected, found)}; nothing is staged", path=path)
-        partition, key = keys.staging(registers.branch.staging_token), keys.staged(path_key(path))
+        token = registers.branch.staging_token
+        if token in unanswered:
+            raise _may_come_late(branch, path)
+        partition, key = keys.staging(token), keys.staged(path_key(path))
         try:
             stores.kv.set_if(partition, key, record, None if row is None else row.predicate)
         except PredicateFailed:
@@ -176,6 +181,7 @@ def _set(  # noqa: PLR0913, PLR0917 - the branch, the entry, and the condition
             earlier.append(SetRow(registers, path, row is not None))
             current = stores.kv.get(partition, key)
             if current is None or current.value != record:
+                unanswered.add(token)
                 raise
         else:
             earlier.append(SetRow(registers, path, row is not None))
@@ -210,6 +216,15 @@ def _same(used: Registers, now: Registers) -> bool:
 
 def _exists(branch: BranchId, path: str) -> NotUnique:
     return NotUnique(f"path {path!r}: exists on branch {branch!r}", kind=Kind.PathExists, path=path)
+
+
+def _may_come_late(branch: BranchId, path: str) -> OutcomeUnknown:
+    return OutcomeUnknown(
+        f"path {path!r} of branch {branch!r}: a request to set its row was not confirmed, and may take effect later; "
+        "read the path before you repeat the write",
+        branch=branch,
+        path=path,
+    )
 
 
 def _difference(expected: Entry | None, found: Entry | None) -> str:

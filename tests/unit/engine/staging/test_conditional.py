@@ -166,6 +166,21 @@ def test_a_lost_response_is_resolved_by_reading_the_row(world: World, kv: Interp
         branch.stage_if("a", entry(1), None)
 
 
+def test_no_row_is_set_again_while_a_request_may_come_late(world: World, kv: Interposed) -> None:
+    """If the call was acknowledged, the request could bring back what others have removed since."""
+    branch = world.branch(kv)
+    branch.stage_if("y", entry(1), None)
+    kv.reset()
+    branch.stage_if("z", entry(1), None)
+    at = kv.verbs.index("set_if")
+    kv.reset()
+    kv.lose[at] = False
+    kv.before[at + 1] = lambda: world.graveler().repository("repo").protect("other")
+    with pytest.raises(OutcomeUnknown, match="may take effect later"):
+        branch.stage_if("a", entry(1), None)
+    assert kv.verbs.count("set_if") == 1
+
+
 def test_what_refuses_other_writes_refuses_these(world: World) -> None:
     branch = world.branch()
     with pytest.raises(InvalidInput):

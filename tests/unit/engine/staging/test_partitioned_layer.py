@@ -36,7 +36,7 @@ from tests.unit.engine.interposed import Crash, Interposed
 from tests.unit.engine.protocol.test_write_counters import Process
 from tests.unit.engine.sorted_rows import PartedRows, parted
 from tests.unit.engine.staging.test_bulk_cleanup import Cleaner, listed, recorded
-from tests.unit.engine.world import World
+from tests.unit.engine.world import World, entry
 
 ROWS = {f"k/{number:03}": number for number in range(40)}
 CUTS = [b"k/011", b"k/011", b"k/027"]
@@ -322,6 +322,24 @@ def test_a_layer_that_a_cleaner_took_is_written_again() -> None:
     written = world.branch().stage_sorted(rows_of(world, table(ROWS), between=once))
     assert (written.records, shown(world)) == (40, ROWS)
     assert layer_of(world.branch()).id not in taken
+
+
+def test_rows_that_are_gone_when_they_are_written_again_leave_no_layer(world: World) -> None:
+    """A cleaner has claimed the layer of the first time. A layer without rows has no manifest."""
+
+    class Gone(PartedRows):
+        def map(self, cluster: Any, work: Any) -> Any:
+            found = super().map(cluster, work)
+            self.parts = [part.slice(0, 0) for part in self.parts]
+            return found
+
+    main = world.branch()
+    main.stage("zz", entry(1))
+    rows = Gone(world.stores, parted(table(ROWS), CUTS))
+    rows.between = lambda: Cleaner(world)() if rows.parts[0].num_rows else None
+    assert main.stage_sorted(rows) == Written(0, 0, 0)
+    assert shown(world) == {"zz": 1}
+    main.commit("m")
 
 
 def test_a_renewed_record_keeps_the_layer_from_a_cleaner(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
