@@ -47,7 +47,7 @@ def compaction_seals_without_a_swap() -> Iterator[None]:
 def compaction_takes_the_open_token() -> Iterator[None]:
     """A compaction does not seal: it also builds from the staging token, and its swap replaces the token."""
 
-    def sealed(stores: Stores, now: Registers, start: datetime, *, filled: bool) -> Registers | None:
+    def sealed(stores: Stores, now: Registers, start: datetime, *, seals: bool) -> Registers | None:
         begun = swap(stores, now, now.branch.model_copy(update={"compaction_start_time": start}))
         if begun is None:
             return None
@@ -128,8 +128,8 @@ def compaction_never_says_that_it_begins() -> Iterator[None]:
     """The seal of a compaction does not record the start time."""
     real = compaction._sealed
 
-    def sealed(stores: Stores, now: Registers, start: datetime, *, filled: bool) -> Registers | None:
-        return real(stores, now, now.branch.compaction_start_time, filled=filled)  # type: ignore[arg-type]
+    def sealed(stores: Stores, now: Registers, start: datetime, *, seals: bool) -> Registers | None:
+        return real(stores, now, now.branch.compaction_start_time, seals=seals)  # type: ignore[arg-type]
 
     with instead((compaction, "_sealed", sealed)):
         yield
