@@ -32,7 +32,7 @@ from graveler_core.kv.backends.key_space import KeySpace
 from graveler_core.kv.backends.parallel import in_parallel
 from graveler_core.kv.backends.single_rows import BatchLimits, SingleRowStore
 from graveler_core.kv.limits import check_key, check_value
-from graveler_core.kv.paging import CHUNK_ROWS, KeyBounds, RowPage
+from graveler_core.kv.paging import KeyBounds, RowPage
 from graveler_core.kv.store import EXISTS, Description, Item, Predicate, Store, Stored, predicate_failed
 
 _PLACES: Final = 1_000
@@ -116,7 +116,7 @@ class BigtableStore(SingleRowStore):
 
     def drop_partition(self, partition: bytes) -> int:
         dropped = 0
-        while keys := self._keys_from(partition, b"", CHUNK_ROWS):
+        for keys in self._key_pages(partition):
             rows = [RowMutations(_KEYS.name(partition, key), row_deleted()) for key in keys]
             in_parallel(self._requests.mutate_all, batches(rows, _PLACES), _THREADS)
             dropped += len(keys)

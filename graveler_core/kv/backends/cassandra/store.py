@@ -7,6 +7,9 @@ condition has one that always holds: the column `never` is null in all rows. The
 
 Bulk writes are conditional batches, each for rows of one partition and atomic, so `set_many` as a whole is not atomic.
 `delete_together` is refused, because no batch decides about two partitions.
+
+A deleted row stays as a tombstone for a while, and a read that passes too many tombstones fails. So a partition is
+dropped in the order of its keys: no read passes what the same call has deleted.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from graveler_core.kv.backends.cassandra.url import parse_url
 from graveler_core.kv.backends.growing_pages import growing_page
 from graveler_core.kv.backends.single_rows import BatchLimits, SingleRowStore
 from graveler_core.kv.limits import check_key, check_value
-from graveler_core.kv.paging import CHUNK_ROWS, KeyBounds, RowPage
+from graveler_core.kv.paging import KeyBounds, RowPage
 from graveler_core.kv.store import EXISTS, Description, Item, Predicate, Store, Stored, predicate_failed
 
 _PLACES: Final = 100
@@ -121,7 +124,7 @@ class CassandraStore(SingleRowStore):
 
     def drop_partition(self, partition: bytes) -> int:
         dropped = 0
-        while keys := self._keys_from(partition, b"", CHUNK_ROWS):
+        for keys in self._key_pages(partition):
             for offset in range(0, len(keys), _ROWS):
                 batch = keys[offset : offset + _ROWS]
                 # A row that another process has dropped must not make the batch fail.
