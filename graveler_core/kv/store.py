@@ -80,7 +80,9 @@ class Store(ABC):
     * Limits (`graveler_core.kv.limits`) apply to every method. A larger size raises `LimitExceeded`, and an empty
       partition or key raises `InvalidInput`. Empty values are valid.
     * Errors of all methods: `SlowDown` (nothing changed, repeat later), `Unavailable` (the store cannot be reached or
-      written), and `CorruptData`. Writes can also raise `OutcomeUnknown` (the write may have happened).
+      written), `PermissionDenied` (the store denies access), and `CorruptData`. Writes can also raise `OutcomeUnknown`
+      (the write may have happened). A write of several rows that is not atomic may have written some of them before
+      any error.
     """
 
     @abstractmethod

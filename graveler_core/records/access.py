@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from graveler_core.codec.records import decode, encode
-from graveler_core.errors import CorruptData, GravelerError, OutcomeUnknown, PredicateFailed, SlowDown, Unavailable
+from graveler_core.errors import CorruptData, GravelerError, OutcomeUnknown, PredicateFailed
 from graveler_core.kv.bulk import delete_together, get_many, write_and_swap
 from graveler_core.kv.store import Item, KeyValue, Predicate, Store, Stored
 from graveler_core.model.bounds import Bounds
@@ -162,12 +162,12 @@ def remove(kv: Store, location: Location[R], held: Held[R], *, lives_on: Callabl
         except PredicateFailed:
             if lost is None:
                 return False
-        except (SlowDown, Unavailable) as unanswered:
-            if lost is None:
-                raise
-            raise lost from unanswered
         except OutcomeUnknown as e:
             lost = e
+        except GravelerError as refused:
+            if lost is None:
+                raise
+            raise lost from refused
         else:
             return True
         current = _look(kv, location, lost)
@@ -277,17 +277,17 @@ def _swap(  # noqa: PLR0913 - one call in two forms
                 raise
             # An earlier request of this call may have arrived late.
             return _found(kv, location, mine, lost)
-        except (SlowDown, Unavailable) as unanswered:
-            if lost is None:
-                raise
-            # This request was refused, but an earlier one may still arrive.
-            raise lost from unanswered
         except OutcomeUnknown as e:
             lost = e
             current = _look(kv, location, lost)
             stands = current is None if predicate is None else current is not None and current.predicate == predicate
             if not stands:
                 return _found(kv, location, mine, lost)
+        except GravelerError as refused:
+            if lost is None:
+                raise
+            # This request was refused, but an earlier one may still arrive.
+            raise lost from refused
     assert lost is not None  # noqa: S101 - the loop ends here only by lost answers
     raise lost
 

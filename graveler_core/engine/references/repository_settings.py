@@ -44,7 +44,16 @@ from graveler_core.engine.protocol.registers import fresh
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.protocol.swap import swap
 from graveler_core.engine.references.events import note
-from graveler_core.errors import Conflict, Kind, NotFound, OutcomeUnknown, PredicateFailed, SlowDown, Unavailable
+from graveler_core.errors import (
+    Conflict,
+    Kind,
+    NotFound,
+    OutcomeUnknown,
+    PermissionDenied,
+    PredicateFailed,
+    SlowDown,
+    Unavailable,
+)
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import BranchId, Nonce, RepositoryId
 from graveler_core.model.references import EventKind, ReferenceEvent, ReferenceType
@@ -173,7 +182,7 @@ def _confirm(
 
     try:
         retry(stores, f"settings of repository {repo}", attempt)
-    except (SlowDown, Unavailable) as e:
+    except (SlowDown, Unavailable, PermissionDenied) as e:
         raise OutcomeUnknown(
             f"repository {repo!r}: the settings may have been changed, but the new default branch "
             f"{after.default_branch!r} could not be confirmed; check which default branch is set, and that it exists",

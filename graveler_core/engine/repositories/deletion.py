@@ -16,7 +16,7 @@ from contextlib import suppress
 from functools import partial
 
 from graveler_core.engine.protocol.retry import retry
-from graveler_core.errors import GravelerError, OutcomeUnknown, PredicateFailed, SlowDown, Unavailable
+from graveler_core.errors import GravelerError, OutcomeUnknown, PermissionDenied, PredicateFailed, SlowDown, Unavailable
 from graveler_core.model.entities import DeletedRepository, DeletedState, RepositoryRecord, RepositoryState
 from graveler_core.model.ids import Nonce, RepositoryId
 from graveler_core.records import access
@@ -67,7 +67,7 @@ def _delete(stores: Stores, repo: RepositoryId) -> None:
             return
         try:
             _hand_over(stores, held)
-        except (SlowDown, Unavailable) as e:
+        except (SlowDown, Unavailable, PermissionDenied) as e:
             raise OutcomeUnknown(
                 f"repository {repo!r}: deleted, but its name is not free yet ({e.message}); delete it again",
                 repository=repo,

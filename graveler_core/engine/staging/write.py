@@ -30,7 +30,16 @@ from graveler_core.engine.protocol.registers import fresh, same_token, settled
 from graveler_core.engine.protocol.restrictions import require_permitted
 from graveler_core.engine.staging.content import Content, upload
 from graveler_core.engine.staging.kept_content import require_kept
-from graveler_core.errors import GravelerError, Kind, NotFound, OutcomeUnknown, SlowDown, Unavailable
+from graveler_core.errors import (
+    CorruptData,
+    GravelerError,
+    Kind,
+    NotFound,
+    OutcomeUnknown,
+    PermissionDenied,
+    SlowDown,
+    Unavailable,
+)
 from graveler_core.kv.bulk import set_many
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.entry import AddressType, Entry
@@ -184,7 +193,7 @@ def set_records(
         rows = [(partition, keys.staged(path), record) for path, record in made]
         try:
             set_many(stores.kv, rows)
-        except (SlowDown, Unavailable):
+        except (SlowDown, Unavailable, PermissionDenied, CorruptData):
             maybe_written |= len(rows) > 1 and not stores.kv.sets_atomically()
             raise
         except OutcomeUnknown:

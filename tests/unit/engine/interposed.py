@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from graveler_core.errors import OutcomeUnknown, Unavailable
+from graveler_core.errors import OutcomeUnknown, PermissionDenied, Unavailable
 from graveler_core.kv import bulk
 from graveler_core.kv.paging import KeyBounds
 from graveler_core.kv.store import Expected, Item, KeyValue, Predicate, Store, Stored
@@ -143,3 +143,8 @@ class Interposed(Store):
 def unavailable() -> Unavailable:
     """What a store says that is not there for now."""
     return Unavailable("the store is away")
+
+
+def denied() -> PermissionDenied:
+    """What a store says after the credentials have expired."""
+    return PermissionDenied("the credentials have expired")

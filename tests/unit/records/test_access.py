@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
-from graveler_core.errors import CorruptData, OutcomeUnknown, PredicateFailed
+from graveler_core.errors import CorruptData, GravelerError, OutcomeUnknown, PredicateFailed
 from graveler_core.kv.backends.memory import open_memory
 from graveler_core.model.entities import Tag
 from graveler_core.model.ids import CommitId, RepositoryId, TagId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import LOST_ANSWERS
-from tests.unit.engine.interposed import Interposed, unavailable
+from tests.unit.engine.interposed import Interposed, denied, unavailable
 from tests.unit.records.samples import REPOSITORY
 
 WHERE = keys.tag(REPOSITORY, TagId("v1"))
@@ -86,7 +86,8 @@ def test_a_removal_that_comes_through_late_is_one(kv: Interposed) -> None:
     assert access.remove(kv, WHERE, held)
 
 
-def test_a_refused_second_sending_does_not_undo_the_first(kv: Interposed) -> None:
+@pytest.mark.parametrize("refusal", [unavailable(), denied()], ids=["unavailable", "denied"])
+def test_a_refused_second_sending_does_not_undo_the_first(kv: Interposed, refusal: GravelerError) -> None:
     """The first may still be on its way, so nobody says that nothing has happened."""
     held = access.create(kv, WHERE, tag("c0"))
     for act in (
@@ -96,7 +97,7 @@ def test_a_refused_second_sending_does_not_undo_the_first(kv: Interposed) -> Non
     ):
         kv.reset()
         kv.lose[0] = False
-        kv.fail[2] = unavailable()
+        kv.fail[2] = refusal
         with pytest.raises(OutcomeUnknown):
             act()
         assert kv.verbs[2] in ("set_if", "delete_if")

@@ -24,7 +24,7 @@ from graveler_core.model.repository_settings import IndexSizes
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
-from tests.unit.engine.interposed import WRITES, Crash, Interposed, unavailable
+from tests.unit.engine.interposed import WRITES, Crash, Interposed, denied, unavailable
 from tests.unit.engine.world import World, entry
 
 
@@ -217,10 +217,10 @@ def test_lost_replies(world: World, repo: Repository, *, done: bool) -> None:
         assert reopened(fork).settings().default_branch == "dev"
 
 
-REFUSALS = [unavailable(), SlowDown("busy")]
+REFUSALS = [unavailable(), SlowDown("busy"), denied()]
 
 
-@pytest.mark.parametrize("refusal", REFUSALS, ids=["unavailable", "slow down"])
+@pytest.mark.parametrize("refusal", REFUSALS, ids=["unavailable", "slow down", "denied"])
 def test_a_refused_call(world: World, repo: Repository, refusal: GravelerError) -> None:
     """The refusal is raised if nothing was changed; after the change is visible, the outcome is unknown."""
     verbs = calls(world, all_to_dev)
@@ -467,7 +467,7 @@ def test_a_lost_reply_anywhere_in_an_undo(world: World, repo: Repository, *, hap
             assert done.repo.settings() == repo.settings(), number
 
 
-@pytest.mark.parametrize("refusal", REFUSALS, ids=["unavailable", "slow down"])
+@pytest.mark.parametrize("refusal", REFUSALS, ids=["unavailable", "slow down", "denied"])
 def test_a_refused_call_anywhere_in_an_undo(world: World, repo: Repository, refusal: GravelerError) -> None:
     for number in range(undo(world, all_to_dev).calls):
         done = undo(world, all_to_dev, fail={number: refusal})

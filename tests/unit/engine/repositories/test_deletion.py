@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from graveler_core.errors import Kind, NotFound, OutcomeUnknown, Unavailable
+from graveler_core.errors import GravelerError, Kind, NotFound, OutcomeUnknown, PermissionDenied, Unavailable
 from graveler_core.model.entities import DeletedRepository, DeletedState, RepositoryRecord
 from graveler_core.model.ids import Nonce, RepositoryId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.refs import repositories
-from tests.unit.engine.interposed import Crash, Interposed, unavailable
+from tests.unit.engine.interposed import Crash, Interposed, denied, unavailable
 from tests.unit.engine.world import World
 
 NAME = RepositoryId("repo")
@@ -111,17 +111,18 @@ def test_an_entry_that_changes_meanwhile_is_looked_at_anew(world: World) -> None
     assert all(repositories.find(at.kv, NAME) is None for at in ended)
 
 
-def test_a_deletion_that_is_interrupted_says_that_it_has_begun() -> None:
+@pytest.mark.parametrize("refusal", [unavailable(), denied()], ids=["unavailable", "denied"])
+def test_a_deletion_that_is_interrupted_says_that_it_has_begun(refusal: GravelerError) -> None:
     """The store goes away between any two calls: either nothing has happened, or the answer does not say so."""
     told = []
     for number in range(10):
         world = World()
         world.repository()
         kv = Interposed(world.kv)
-        kv.fail = dict.fromkeys(range(number, 100), unavailable())
+        kv.fail = dict.fromkeys(range(number, 100), refusal)
         try:
             world.graveler(kv).delete_repository("repo")
-        except Unavailable:
+        except (Unavailable, PermissionDenied):
             assert world.graveler().repository("repo").id == "repo"
             told.append("nothing")
         except OutcomeUnknown:

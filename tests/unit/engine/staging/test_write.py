@@ -11,7 +11,7 @@ from graveler_core.blobs.port import Blobs
 from graveler_core.engine.staging import write
 from graveler_core.engine.staging.content import Content
 from graveler_core.engine.staging.remove import remove
-from graveler_core.errors import InvalidInput, NotFound, OutcomeUnknown, Unavailable
+from graveler_core.errors import GravelerError, InvalidInput, NotFound, OutcomeUnknown, PermissionDenied, Unavailable
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.model.ids import BranchId, RepositoryId
@@ -19,7 +19,7 @@ from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.stores.registers import LATE, RegisterCache
 from graveler_core.testing.plain_store import PlainStore
-from tests.unit.engine.interposed import Interposed, unavailable
+from tests.unit.engine.interposed import Interposed, denied, unavailable
 from tests.unit.engine.world import World, entry
 
 
@@ -153,17 +153,41 @@ def test_a_lost_answer_and_then_no_answer_at_all_is_unknown(world: World, kv: In
         mine.stage("b", entry(2))
 
 
-def test_half_of_several_is_unknown(world: World, kv: Interposed) -> None:
+@pytest.mark.parametrize("refusal", [unavailable(), denied()], ids=["unavailable", "denied"])
+def test_half_of_several_is_unknown(world: World, kv: Interposed, refusal: GravelerError) -> None:
     """On a store that writes them one by one, the second does not arrive."""
     world.branch().stage("b", entry(2))
     stores = world.stores(PlainStore(kv))
     remove(stores, RepositoryId("repo"), BranchId("main"), ["c"])
     kv.reset()
-    kv.fail[1] = unavailable()
+    kv.fail[1] = refusal
     with pytest.raises(OutcomeUnknown):
         remove(stores, RepositoryId("repo"), BranchId("main"), ["b", "c"])
     with pytest.raises(NotFound):
         world.branch().get("b")
+
+
+def test_contents_of_which_the_store_has_refused_the_second_have_an_unknown_outcome(
+    world: World, kv: Interposed
+) -> None:
+    """The credentials expire between two requests of one call, and the first content is visible."""
+    mine = world.branch(PlainStore(kv))
+    mine.put("a", b"content")
+    kv.reset()
+    kv.fail[1] = denied()
+    with pytest.raises(OutcomeUnknown, match="the credentials have expired"):
+        mine.put_many({"b": b"first", "c": b"second"})
+    assert seen(world.branch()) == {"a", "b"}
+
+
+def test_a_single_content_that_the_store_refuses_has_no_effect(world: World, kv: Interposed) -> None:
+    mine = world.branch(PlainStore(kv))
+    mine.put("a", b"content")
+    kv.reset()
+    kv.fail[0] = denied()
+    with pytest.raises(PermissionDenied):
+        mine.put("b", b"content")
+    assert seen(world.branch()) == {"a"}
 
 
 def test_not_written_is_said_so(world: World, kv: Interposed) -> None:
