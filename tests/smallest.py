@@ -91,6 +91,7 @@ SMALLEST = {
     "graveler_core.engine.staging.content.PART_BYTES": 1,
     "graveler_core.engine.staging.pressure.AT_ONCE": 1,
     "graveler_core.engine.staging.remove.FEW_PATHS": 0,
+    "graveler_core.engine.staging.write.MOST_ROWS": 1,
     "graveler_core.facade.readable_ref.ARROW_PAGE_ROWS": 1,
     "graveler_core.gc.candidates._BATCH": 1,
     "graveler_core.gc.collection.DELETED_AT_ONCE": 1,

@@ -16,6 +16,10 @@ set, the error is raised as it is.
 This includes a repository or branch that turns out to be deleted. A repository that is undeleted has its old staging
 tokens again, with the record. A commit may have included the record before the branch was deleted.
 
+A store without atomic bulk writes sets many records in portions. The registers are compared again between them, because
+a row that is set long after its token was sealed may come when the token is emptied and forgotten, and would stay for
+ever.
+
 There is no swap: the staged area is not linearizable (seed 003, non-guarantees), but the branch head is.
 """
 
@@ -31,6 +35,7 @@ from graveler_core.engine.protocol.restrictions import require_permitted
 from graveler_core.engine.staging.content import Content, upload
 from graveler_core.engine.staging.kept_content import require_kept
 from graveler_core.errors import (
+    Conflict,
     CorruptData,
     GravelerError,
     Kind,
@@ -41,6 +46,7 @@ from graveler_core.errors import (
     Unavailable,
 )
 from graveler_core.kv.bulk import set_many
+from graveler_core.kv.store import Item, Store
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.entry import AddressType, Entry
 from graveler_core.model.ids import BranchId, RepositoryId
@@ -48,6 +54,9 @@ from graveler_core.model.names import path_key
 from graveler_core.model.protection import BranchAction
 from graveler_core.records import layout as keys
 from graveler_core.stores import Registers, Stores
+
+MOST_ROWS = 1_000
+"""Maximum number of records that are set between two comparisons of the registers. Slow stores do this in minutes."""
 
 
 def stage(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, entry: Entry) -> Entry:
@@ -188,18 +197,21 @@ def set_records(
 
     def attempt(registers: Registers) -> tuple[Registers, int]:
         nonlocal maybe_written
-        registers, made = _in_time(stores, repo, branch, registers, records)
+        registers, made = _in_time(stores, registers, records)
         partition = keys.staging(registers.branch.staging_token)
         rows = [(partition, keys.staged(path), record) for path, record in made]
-        try:
-            set_many(stores.kv, rows)
-        except (SlowDown, Unavailable, PermissionDenied, CorruptData):
-            maybe_written |= len(rows) > 1 and not stores.kv.sets_atomically()
-            raise
-        except OutcomeUnknown:
+        for number, portion in enumerate(_portions(stores.kv, rows)):
+            if number:
+                _require_current(stores, registers)
+            try:
+                set_many(stores.kv, portion)
+            except (SlowDown, Unavailable, PermissionDenied, CorruptData):
+                maybe_written |= len(portion) > 1 and not stores.kv.sets_atomically()
+                raise
+            except OutcomeUnknown:
+                maybe_written = True
+                raise
             maybe_written = True
-            raise
-        maybe_written = True
         return registers, len(rows)
 
     try:
@@ -214,11 +226,7 @@ def set_records(
 
 
 def _in_time(
-    stores: Stores,
-    repo: RepositoryId,
-    branch: BranchId,
-    registers: Registers,
-    records: Callable[[Registers], Sequence[tuple[bytes, bytes]]],
+    stores: Stores, registers: Registers, records: Callable[[Registers], Sequence[tuple[bytes, bytes]]]
 ) -> tuple[Registers, Sequence[tuple[bytes, bytes]]]:
     """Return the records to set, and registers that are not too old to set them.
 
@@ -230,13 +238,41 @@ def _in_time(
     """
     require_permitted(registers, BranchAction.WRITE)
     made = records(registers)
-    current = stores.registers.get(repo, branch)
-    if current is None or not same_token(registers, current):
-        current = fresh(stores, repo, branch)
-    if same_token(registers, current):
+    current = _current(stores, registers)
+    if current is registers:
         return registers, made
     require_permitted(current, BranchAction.WRITE)
     return current, records(current)
+
+
+def _portions(kv: Store, rows: Sequence[Item]) -> list[Sequence[Item]]:
+    """Return the rows in portions that are set by one call each. An atomic write is one portion."""
+    if kv.sets_atomically():
+        return [rows]
+    return [rows[offset : offset + MOST_ROWS] for offset in range(0, len(rows), MOST_ROWS)]
+
+
+def _require_current(stores: Stores, registers: Registers) -> None:
+    """Check that the staging token may still be written.
+
+    Raises:
+        Conflict: The token or the rules have changed (`LostRace`). The closing re-read finds the same, so the write is
+            made again.
+    """
+    if _current(stores, registers) is not registers:
+        name = f"{registers.repository.id}/{registers.branch.id}"
+        raise Conflict(f"branch {name} has changed while records were written to it")
+
+
+def _current(stores: Stores, registers: Registers) -> Registers:
+    """Return the given registers if they are as good as others that are not too old, or else registers that are read
+    from the store now.
+    """
+    repo, branch = registers.repository.id, registers.branch.id
+    current = stores.registers.get(repo, branch)
+    if current is None or not same_token(registers, current):
+        current = fresh(stores, repo, branch)
+    return registers if same_token(registers, current) else current
 
 
 def possible_outcome(repo: RepositoryId, branch: BranchId, failure: GravelerError) -> str:

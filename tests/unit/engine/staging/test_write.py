@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import pytest
@@ -14,6 +14,7 @@ from graveler_core.engine.staging.remove import remove
 from graveler_core.errors import GravelerError, InvalidInput, NotFound, OutcomeUnknown, PermissionDenied, Unavailable
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
+from graveler_core.kv.store import Item
 from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -278,6 +279,84 @@ def test_a_long_upload_leaves_nothing_in_a_token_that_is_forgotten(world: World)
     assert not rows(world, token)
     assert world.branch().read("b") == b"begun and ended"
     assert [item.path for item in world.branch().uncommitted()] == ["b"]
+
+
+class Slow(PlainStore):
+    """A store that writes two rows and pauses for eleven minutes, in which others act, before it writes more."""
+
+    def __init__(self, world: World, others: Callable[[], object]) -> None:
+        super().__init__(world.kv)
+        self.world, self.others = world, others
+        self.written: list[int] = []
+
+    def set_many(self, items: Sequence[Item]) -> None:
+        self.written.append(len(items))
+        for number, (partition, key, value) in enumerate(items, 1):
+            self.set(partition, key, value)
+            if number == 2:
+                self.world.clock.sleep(1.1 * LATE.total_seconds())
+                self.others()
+
+
+def test_a_long_write_leaves_nothing_in_a_token_that_is_forgotten(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A commit takes the first portion, and the cleaner forgets the token before the second one."""
+    monkeypatch.setattr(write, "MOST_ROWS", 2)
+    paths = [f"p{number}" for number in range(5)]
+    world.branch().put_many(dict.fromkeys(paths, b"content"))
+    world.branch().commit("all")
+    token = world.branch().record().staging_token
+
+    def others() -> None:
+        if len(slow.written) == 1:
+            world.branch().commit("others")
+            world.clock.sleep(2 * LATE.total_seconds())
+            world.graveler().clean()
+            assert not rows(world, token)
+
+    slow = Slow(world, others)
+    stores = replace(world.stores(slow), registers=RegisterCache(now=world.clock.monotonic))
+    Graveler(stores).repository("repo").branch("main").put_many({}, remove=paths)
+    assert not rows(world, token)
+    assert seen(world.branch()) == set()
+    assert slow.written == [2, 2, 2, 1]
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 5, 6])
+def test_records_in_portions_are_all_staged(
+    world: World, kv: Interposed, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """Portions cost no further reads while the records in the cache are fresh."""
+    contents = {f"p{number}": b"%d" % number for number in range(6)}
+    mine = world.branch(PlainStore(kv))
+    mine.put("old", b"content")
+    kv.reset()
+    monkeypatch.setattr(write, "MOST_ROWS", most)
+    mine.put_many(contents, remove=["old"])
+    assert kv.verbs == ["set"] * 7 + ["get"] * 2
+    assert seen(world.branch()) == contents.keys()
+
+
+def test_an_atomic_write_is_one_portion(world: World, kv: Interposed, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = world.branch(kv)
+    mine.put("old", b"content")
+    kv.reset()
+    monkeypatch.setattr(write, "MOST_ROWS", 1)
+    mine.put_many({"a": b"1", "b": b"2"}, remove=["old"])
+    assert kv.verbs == ["set_many", "get_many"]
+
+
+def test_a_write_whose_second_portion_is_refused_has_an_unknown_outcome(
+    world: World, kv: Interposed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = world.branch(PlainStore(kv))
+    mine.put("old", b"content")
+    kv.reset()
+    kv.fail[1] = unavailable()
+    monkeypatch.setattr(write, "MOST_ROWS", 1)
+    with pytest.raises(OutcomeUnknown):
+        mine.put_many({"a": b"1", "b": b"2"})
 
 
 def test_a_write_does_not_use_an_older_token_that_the_cache_has_got_meanwhile(world: World) -> None:
