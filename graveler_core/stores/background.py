@@ -88,6 +88,7 @@ class HookCalls(ForkSafe):
 
     A call is left out if too many calls wait, or if it still waits `CLOSE_SECONDS` after `close`. Its run stays
     pending, so that a delivery makes the call. A call that never returns keeps neither `close` nor the process waiting.
+    A call that raises `SystemExit` ends neither the thread nor the process.
     """
 
     def __init__(self, most: int = MAX_WAITING, patience: float = CLOSE_SECONDS) -> None:
@@ -124,7 +125,9 @@ class HookCalls(ForkSafe):
         return True
 
     def close(self) -> None:
-        """Wait until all calls are made, but not longer than `CLOSE_SECONDS`."""
+        """Wait until all calls are made, but not longer than `CLOSE_SECONDS`. A call that closes waits for none."""
+        if threading.current_thread() is self._thread:
+            return
         with self._lock:
             atexit.unregister(self.close)
             self._registered = False
@@ -148,7 +151,7 @@ class HookCalls(ForkSafe):
                     self._thread = None
                     return
                 work = self._waiting.popleft()
-            with suppress(Exception):  # `traced` has logged it
+            with suppress(BaseException):  # `traced` has logged it
                 work()
 
 

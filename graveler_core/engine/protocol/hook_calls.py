@@ -60,13 +60,14 @@ def call(
 def call_function(stores: Stores, repo: RepositoryRecord, hook: Hook, run: Held[HookRun]) -> HookRun | None:
     """Call a function of this process after a change, and store the result.
 
-    The result is stored, too, if a delivery has assumed that this process had ended.
+    The result is stored, too, if a delivery has assumed that this process had ended. A `SystemExit` is a failure like
+    any other error, because the change is made, and the function runs on a thread of its own.
 
     Returns:
         The run with its result, or `None` if it was removed.
     """
-    answer, attempts = answer_of(stores, hook, run.value.request)
-    ended = result_of(stores, answer, attempts, HookState.FAILED)
+    answer = _called(stores, hook, run.value.request, failures=(Exception, SystemExit))
+    ended = result_of(stores, answer, 1, HookState.FAILED)
     changed = _changed(stores, repo, run, ended)
     if changed is None:
         given_up = access.read(stores.kv, keys.hook_runs(repo).at(run.value.request.run_id))
@@ -103,12 +104,14 @@ def _sent(stores: Stores, hook: Webhook, request: HookRequest) -> tuple[HookAnsw
     return answer, attempts
 
 
-def _called(stores: Stores, hook: Hook, request: HookRequest) -> HookAnswer:
-    """Call a function of this process. An error is its refusal or failure."""
+def _called(
+    stores: Stores, hook: Hook, request: HookRequest, failures: tuple[type[BaseException], ...] = (Exception,)
+) -> HookAnswer:
+    """Call a function of this process. An error of these classes is its refusal or failure."""
     repository = None if stores.hooks.handle is None else stores.hooks.handle(stores, request.repository_id)
     try:
         hook.run(request, repository)
-    except Exception as e:
+    except failures as e:
         text = str(e) if isinstance(e, GravelerError) else f"{type(e).__name__}: {e}"
         return HookAnswer(None, without_secrets(text)[:MAX_HOOK_TEXT])
     return HookAnswer(None, "", accepted=True)

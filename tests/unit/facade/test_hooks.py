@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -121,6 +122,16 @@ def test_a_function_may_make_changes_that_call_no_functions(tmp_path: Path) -> N
         made = repo.branch("main").commit("m")
         repo._stores.hook_calls.close()
         assert [each.id for each in repo.tags()] == [f"t-{made.id[:8]}"]
+
+
+def test_a_function_that_exits_after_a_change_has_failed(tmp_path: Path) -> None:
+    with connected(tmp_path, Hook("exit", lambda request, _: sys.exit("done"), ("post-commit",))) as repo:
+        repo.branch("main").put("a", b"1")
+        for number in range(2):
+            repo.branch("main").put(f"{number}", b"1")
+            repo.branch("main").commit("m")
+        repo._stores.hook_calls.close()
+        assert [(run.state, run.message) for run in repo.hook_runs()] == [("failed", "SystemExit: done")] * 2
 
 
 @contextmanager

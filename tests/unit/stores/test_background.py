@@ -49,6 +49,30 @@ def test_calls_are_made_in_order_and_an_error_ends_no_others() -> None:
     assert done == [1, 2]
 
 
+def test_a_call_that_exits_ends_no_others() -> None:
+    done = list[int]()
+    calls = HookCalls()
+    calls.start(sys.exit)
+    calls.close()
+    calls.start(noting(done, 1))
+    calls.close()
+    assert done == [1]
+
+
+def test_a_call_may_close_the_calls() -> None:
+    done = list[int]()
+    calls = HookCalls()
+
+    def closing() -> None:
+        calls.close()
+        done.append(1)
+
+    calls.start(closing)
+    calls.start(noting(done, 2))
+    calls.close()
+    assert done == [1, 2]
+
+
 def test_calls_can_be_made_after_a_close() -> None:
     done = list[int]()
     calls = HookCalls()
