@@ -22,7 +22,7 @@ class RepositoryUploads(Handle):
 
     @operation("list multipart uploads", needs.all_paths(*needs.SHOWN))
     def multipart_uploads(self) -> list[MultipartUpload]:
-        """Return the multipart uploads that have not ended, ordered by branch and path.
+        """Return the multipart uploads that have not ended, ordered by branch and path. Damaged records are left out.
 
         Whoever knows the id of an upload can read its parts, so this needs the permission to read all paths.
 

@@ -227,8 +227,8 @@ def end(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, id: str
 
 
 def standing(stores: Stores, repository: RepositoryRecord) -> Iterator[MultipartUpload]:
-    """Yield the multipart uploads that have not ended, in no order."""
-    for id, held in _uploads(stores, repository).standing():
+    """Yield the multipart uploads that have not ended, in no order. A record that cannot be read is left out."""
+    for id, held in _uploads(stores, repository).standing(damaged=lambda error: None):
         target = held.value.target
         if held.value.state is UploadState.UPLOADING and target is not None:
             yield MultipartUpload(id, target.branch, target.path, held.value.since)

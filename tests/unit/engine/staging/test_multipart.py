@@ -144,6 +144,13 @@ def test_an_upload_belongs_to_its_branch_and_path(world: World, upload: str) -> 
     assert [each.id for each in world.graveler().repository("repo").multipart_uploads()] == [upload]
 
 
+def test_a_damaged_upload_is_left_out_of_the_list(world: World, upload: str) -> None:
+    other = world.branch().begin_multipart("c")
+    where = keys.uploads(uploads(world).repository).at(upload)
+    world.kv.set(where.partition, where.key, b"junk")
+    assert [each.id for each in world.graveler().repository("repo").multipart_uploads()] == [other]
+
+
 def test_an_end_at_any_call_of_another_flow_leaves_nothing(world: World) -> None:
     for flow in ("part", "assemble"):
         for call in range(40):
