@@ -119,7 +119,7 @@ class StagedChanges:
         return sum(self._counted(stores).values()) + masked
 
     def _counted(self, stores: Stores) -> dict[Layer, int]:
-        writes = counted_in(stores, self.repository, self.branch)
+        writes = counted_in(stores, self.repository, self.branch, damaged=lambda error: None)
         found = dict[Layer, int]()
         for layer in self.layers:
             if isinstance(layer, SegmentLayer):

@@ -8,7 +8,8 @@ response or a repeated write changes nothing. Counters are deleted with their la
 was stored after that, because a layer that has left its branch record is never listed again.
 
 Correctness does not depend on counters: a missing record delays a compaction, and an extra record starts it early.
-Therefore an error here never becomes the result of a write that has succeeded.
+Therefore an error here never becomes the result of a write that has succeeded, and a damaged record stops no flow that
+changes a branch.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ def end(stores: Stores, now: Registers, layers: Sequence[Layer], records: int | 
     counted = stores.counts.ended(now.repository, now.branch.id, ids)
     if records is None or max(records, counted) >= stores.counts.worth or len(layers) >= MANY_LAYERS:
         branch = keys.counts_of_branch(now.repository.id, now.branch.id)
-        for found, held in access.scan(stores.kv, keys.COUNTS, prefix=branch):
+        for found, held in access.scan(stores.kv, keys.COUNTS, prefix=branch, damaged=lambda error: None):
             if held.value.layer in ids:
                 remove(stores, found)
 

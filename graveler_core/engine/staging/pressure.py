@@ -136,10 +136,15 @@ def recount(stores: Stores, repo: RepositoryId, branch: BranchId) -> BranchPress
     return of_branch(stores, repo, branch)
 
 
-def counted_in(stores: Stores, repository: RepositoryRecord, branch: BranchId) -> dict[str, int]:
-    """Return the counted number of records in the layers of a branch, by layer id."""
+def counted_in(
+    stores: Stores, repository: RepositoryRecord, branch: BranchId, damaged: Damaged | None = None
+) -> dict[str, int]:
+    """Return the counted number of records in the layers of a branch, by layer id. `damaged` is used as in
+    `access.scan`.
+    """
     found: dict[str, dict[str, StagedCounts]] = {}
-    for name, held in access.scan(stores.kv, keys.COUNTS, prefix=keys.counts_of_branch(repository.id, branch)):
+    prefix = keys.counts_of_branch(repository.id, branch)
+    for name, held in access.scan(stores.kv, keys.COUNTS, prefix=prefix, damaged=damaged):
         if held.value.uid == repository.uid:
             found.setdefault(held.value.layer, {})[name] = held.value
     return {layer: _total(counters).writes for layer, counters in found.items()}

@@ -138,6 +138,17 @@ def test_commits_of_one_huge_token(both: Both) -> None:
     both.same()
 
 
+def test_a_damaged_counter_stops_no_commit(both: Both) -> None:
+    def damaged(repo: Repository) -> None:
+        layer = keys.counts_of_layer(repo.id, BranchId("main"), repo.branch("main").record().staging_token)
+        where = keys.COUNTS.at(f"{layer}broken")
+        repo._stores.kv.set(where.partition, where.key, b"\x63")
+
+    both.play(put(MANY), damaged, commit())
+    assert both.cluster.done == [4]
+    both.same()
+
+
 @pytest.mark.ci
 @pytest.mark.parametrize("lost", ["all", "most"])
 def test_a_commit_of_what_killed_writers_staged(both: Both, lost: str) -> None:

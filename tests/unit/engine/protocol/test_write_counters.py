@@ -15,7 +15,7 @@ from graveler_core.errors import Conflict, Kind, NoChanges, SlowDown
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.model.compaction import CompactionOutcome, Thresholds
-from graveler_core.model.ids import BranchId
+from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.model.layers import MAX_LAYERS
 from graveler_core.records import layout as keys
 from graveler_core.records.location import Location
@@ -123,6 +123,17 @@ def test_counters_end_with_their_layers(world: World, one: Process, end: str) ->
     assert [name.partition(":")[0] for name in counters(world)] == ["repo/main"]
     one.flush()
     assert [name.partition(":")[0] for name in counters(world)] == ["repo/main"]
+
+
+@pytest.mark.parametrize("end", ["commit", "compact", "reset"])
+def test_a_damaged_counter_does_not_keep_the_others(world: World, one: Process, end: str) -> None:
+    stage(one.main, 15)
+    layer = keys.counts_of_layer(RepositoryId("repo"), BranchId("main"), one.main.record().staging_token)
+    broken = keys.COUNTS.at(f"{layer}!")
+    world.kv.set(broken.partition, broken.key, b"\x63")
+    assert len(counters(world)) == 2
+    {"commit": lambda: one.main.commit("m"), "compact": one.main.compact, "reset": one.main.reset}[end]()
+    assert counters(world) == [broken.key.decode()]
 
 
 def test_a_small_commit_looks_for_no_counter(one: Process) -> None:
