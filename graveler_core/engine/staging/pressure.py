@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 from graveler_core.engine.protocol import write_counters as counting
 from graveler_core.engine.protocol.registers import fresh
 from graveler_core.engine.protocol.retry import retry
+from graveler_core.engine.protocol.swap import without_layer
 from graveler_core.errors import CorruptData, InvalidInput, PredicateFailed
 from graveler_core.model.compaction import CompactionSettings, Counted, StagedCounts, Thresholds
 from graveler_core.model.entities import BranchRecord, RepositoryRecord, RepositoryState
@@ -126,13 +127,17 @@ def of_record(
 def recount(stores: Stores, repo: RepositoryId, branch: BranchId) -> BranchPressure:
     """Count the records of a branch's layers by reading them, and correct its counters.
 
-    Writers continue from their own counts. Counts from before the scan are replaced by the result of the scan.
+    Writers continue from their own counts. Counts from before the scan are replaced by the result of the scan. A layer
+    that leaves the branch in the meantime is left out.
     """
     now = fresh(stores, repo, branch)
     counting.write_down(stores, stores.counts.rest())
     for layer in layers_of(now.branch):
         if isinstance(layer, SealedToken | SegmentLayer):
-            _recount(stores, now, layer)
+            try:
+                _recount(stores, now, layer)
+            except CorruptData as missing:
+                without_layer(stores, now, missing)
     return of_branch(stores, repo, branch)
 
 

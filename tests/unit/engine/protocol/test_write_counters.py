@@ -6,12 +6,14 @@ import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 
 from graveler_core.engine.protocol.write_counters import MANY_LAYERS
-from graveler_core.errors import Conflict, Kind, NoChanges, SlowDown
+from graveler_core.engine.staging import bulk
+from graveler_core.errors import Conflict, CorruptData, Kind, NoChanges, SlowDown
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.model.compaction import CompactionOutcome, Thresholds
@@ -23,6 +25,7 @@ from graveler_core.staging.pressure import Load
 from graveler_core.staging.write_counts import WriteCounts
 from graveler_core.testing.counting_store import Counting
 from tests.unit.engine.flows import table
+from tests.unit.engine.interposed import Interposed
 from tests.unit.engine.world import World, entry
 
 
@@ -99,6 +102,43 @@ def test_rewriting_counts_again_until_a_scan_corrects_it(one: Process, two: Proc
     stage(two.main, 10, "c")
     assert two.main.pressure().load.staged == 30
     assert two.main.pressure(exact=True).load.staged == 30
+
+
+@pytest.mark.parametrize("end", ["commit", "compact", "reset"])
+def test_a_scan_leaves_out_a_layer_that_another_process_takes_meanwhile(
+    end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk, "SEGMENT_ROWS", 5)
+    ended = 0
+    for number in range(20):
+        world = World()
+        world.repository()
+        world.branch().stage_many(table({f"m/{row}": row for row in range(8)}))
+        kv = Interposed(world.kv)
+        main, others = world.branch(kv), world.branch()
+        take = {"commit": partial(others.commit, "m"), "compact": others.compact, "reset": others.reset}[end]
+        kv.reset()
+        kv.before[number] = take
+        load = main.pressure(exact=True).load
+        if number in kv.before:
+            break
+        assert load.staged in (0, 8)
+        ended += not load.staged
+    assert ended > 3
+    assert kv.before
+
+
+def test_a_layer_that_a_branch_lists_and_that_is_missing_is_corrupt(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk, "SEGMENT_ROWS", 5)
+    world.branch().stage_many(table({f"m/{row}": row for row in range(8)}))
+    blobs = world.blobs.at(world.namespace("repo"))
+    (address,) = (blob.address for blob in blobs.list("_graveler/staging/") if blob.address.endswith("manifest"))
+    blobs.delete_many([address])
+    with pytest.raises(CorruptData) as told:
+        world.branch().pressure(exact=True)
+    assert told.value.kind is Kind.CorruptLayer
 
 
 def test_a_scan_counts_what_a_killed_process_had_not_written_down(world: World, one: Process) -> None:
