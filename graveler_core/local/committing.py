@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -50,6 +51,9 @@ def commit(
     Changes of other paths that others have committed stay in the branch. The next pull brings them. If a path is then
     both a file and a directory in the branch, the pull brings the file, and reports the files below it as skipped.
 
+    A failure after the commit is not reported: the index still names the commit's key, and the next command enters the
+    committed files.
+
     Args:
         graveler: The store.
         root: The directory.
@@ -89,9 +93,10 @@ def commit(
             if e.kind is not Kind.OutcomeUnknown:
                 workspace.save(underway=None)
             raise
-        states = _states(workspace, made, compared.local, operations)
-        files = {path: state for path, state in {**files, **states}.items() if state is not None}
-        workspace.save(files=files, commit=made.id, written=found.taken, underway=None)
+        with suppress(GravelerError, OSError):  # the commit is made, and the next command completes the index
+            states = _states(workspace, made, compared.local, operations)
+            files = {path: state for path, state in {**files, **states}.items() if state is not None}
+            workspace.save(files=files, commit=made.id, written=found.taken, underway=None)
     uploaded = [path for path, change in compared.local.items() if change.stamp is not None]
     removed = [path for path, change in compared.local.items() if change.stamp is None]
     return Committed(made, uploaded, removed, found.skipped)

@@ -12,14 +12,15 @@ from typing import Any
 
 import pytest
 
-from graveler_core.errors import Conflict, DirtyBranch, GravelerError, InvalidInput, NotFound, SlowDown
+from graveler_core.errors import Conflict, DirtyBranch, GravelerError, InvalidInput, NotFound, SlowDown, Unavailable
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.facade.snapshot import Snapshot
-from graveler_core.local import committing, pulling
+from graveler_core.local import committing, pulling, workspace
 from graveler_core.local.committing import commit
-from graveler_core.local.index import LocalWork, locked, read_index, write_index
+from graveler_core.local.comparing import Remote, remote_of
+from graveler_core.local.index import DirectoryIndex, LocalWork, locked, read_index, write_index
 from graveler_core.local.pulling import Side, clone, pull
 from graveler_core.local.status import status
 from graveler_core.model.entry import Entry
@@ -93,6 +94,36 @@ def test_a_commit_of_somebody_else_at_the_last_moment(
 def interrupted(*arguments: object) -> None:
     """Stand for the end of the process."""
     raise KeyboardInterrupt
+
+
+def refused(repository: Repository, ref: str, prefix: str, *, every: bool = False) -> Remote:
+    """Stand for `remote_of` in a store that does not answer after a commit."""
+    if every:
+        raise Unavailable("the store does not answer")
+    return remote_of(repository, ref, prefix)
+
+
+def full(root: Path, index: DirectoryIndex) -> None:
+    """Stand for `write_index` on a disk that is full after a commit."""
+    if index.underway is None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+    write_index(root, index)
+
+
+@pytest.mark.parametrize("failure", [(committing, "remote_of", refused), (workspace, "write_index", full)])
+def test_a_commit_whose_index_cannot_be_completed_was_made(
+    lake: Graveler, repo: Repository, work: Path, failure: tuple[object, str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next command completes the index."""
+    (work / "a").write_text("mine")
+    (work / "b").unlink()
+    with monkeypatch.context() as patched:
+        patched.setattr(*failure)
+        made = commit(lake, work, WORDS)
+    assert (made.commit.id, made.uploaded, made.removed) == (repo.commit("main").id, ["a"], ["b"])
+    assert read_index(work).underway is not None
+    assert changes(lake, work) == []
+    assert read_index(work).underway is None
 
 
 def interposed(repo: Repository, contents: dict[str, str | None], patched: pytest.MonkeyPatch) -> None:
