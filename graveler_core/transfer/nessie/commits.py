@@ -53,7 +53,9 @@ class ExportedCommits:
     first_date: datetime
     """Date of the commit that stands for branches without commits."""
     needs_first: bool = False
-    """True if a branch or tag has no commit. Such a branch gets a commit without content."""
+    """True if a branch or tag has no commit, or a commit has merged parents but no direct one. Such a branch gets a
+    commit without content, and it is the first parent of such a commit.
+    """
     parents: dict[str, tuple[str, ...]] = field(default_factory=dict)
     places: dict[str, tuple[int, int]] = field(default_factory=dict)
     end: int = 0
@@ -72,8 +74,14 @@ class ExportedCommits:
             raise BrokenValueError(f"commit {id} is duplicated")
         direct = said.parent.hex()
         more = (parent.hex() for parent in said.more_parents)
-        first = () if direct in ("", EMPTY_ID) else (direct,)
-        self.parents[id] = (*first, *dict.fromkeys(parent for parent in more if parent not in ("", EMPTY_ID, direct)))
+        merged = tuple(dict.fromkeys(parent for parent in more if parent not in ("", EMPTY_ID, direct)))
+        if direct not in ("", EMPTY_ID):
+            self.parents[id] = (direct, *merged)
+        elif merged:
+            self.parents[id] = (EMPTY_ID, *merged)
+            self.needs_first = True
+        else:
+            self.parents[id] = ()
         self.places[id] = self.end, len(data)
         self.file.write(data)
         self.end += len(data)
@@ -90,13 +98,14 @@ class ExportedCommits:
 
         # Merged commits may be missing, because Nessie does not need them. A first parent may not.
         known = {
-            id: tuple(p for p in named if p in self.parents or p == named[0]) for id, named in self.parents.items()
+            id: tuple(p for p in named if p in self.parents or (p == named[0] and p != EMPTY_ID))
+            for id, named in self.parents.items()
         }
         found = ordered(known, known, broken)
         return [EMPTY_ID, *found] if self.needs_first else found
 
     def has(self, id: str) -> bool:
-        """Return true if a branch or tag can name this commit."""
+        """Return true if a branch, a tag or a commit can name this commit."""
         return id in self.places or (id == EMPTY_ID and self.needs_first)
 
     def read(self, id: str) -> NessieCommit:
@@ -120,7 +129,7 @@ class ExportedCommits:
             missing = [parent for parent in named[1:] if parent not in self.parents]
             if missing:
                 metadata[MISSING] = " ".join(missing)
-            foreign = _foreign(id, (p for p in named if p in self.parents), message, (committer, metadata), date)
+            foreign = _foreign(id, (p for p in named if self.has(p)), message, (committer, metadata), date)
             require_texts(foreign.message, foreign.committer, foreign.metadata)
         except (BrokenValueError, OverflowError, InvalidInput) as e:
             raise BrokenValueError(f"commit {id}: {e}") from e

@@ -132,7 +132,7 @@ class _Reading:
         self._counted("commits", len(commits.parents), meta.commits)
         branches, tags = self._references()
         pointers = {*branches.values(), *tags.values()}
-        commits.needs_first = EMPTY_ID in pointers
+        commits.needs_first |= EMPTY_ID in pointers
         for id in (*pointers, *self._heads()):
             if not commits.has(id) and id != EMPTY_ID:
                 raise BrokenValueError(f"commit {id} is named, but it is missing")
