@@ -8,6 +8,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
@@ -47,7 +48,7 @@ class WriteFile(io.BufferedIOBase):
     """A file opened for writing. Its content is uploaded and staged when it is closed.
 
     If the body of a `with` statement raises an error, nothing is uploaded. This includes the `with` statements of
-    `fsspec.open`, pandas and pyarrow.
+    `fsspec.open`, pandas and pyarrow. Nothing is uploaded after a write that has failed, either.
 
     Args:
         path: Full path of the file.
@@ -72,6 +73,7 @@ class WriteFile(io.BufferedIOBase):
         self._autocommit = autocommit
         self._upload = upload
         self._forgotten = False
+        self._broken = False
         self._spool = tempfile.SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - closed by `close`
         self._size = self._spool.write(before)
         self._sink: Any = self._spool if codec is None else compr[codec](_NotClosed(self._spool), mode="w")
@@ -100,17 +102,28 @@ class WriteFile(io.BufferedIOBase):
         if self.closed:
             raise ValueError("I/O operation on a closed file")
         view = memoryview(data)
-        self._sink.write(view)
+        try:
+            self._sink.write(view)
+        except BaseException:
+            self._broken = True
+            raise
         self._size += view.nbytes
         return view.nbytes
 
     def close(self) -> None:
-        """Upload and stage the content, unless this is left to `commit`. Do nothing if the file is closed."""
+        """Upload and stage the content, unless this is left to `commit`. Do nothing if the file is closed.
+
+        Raises:
+            OSError: A write has failed. The content, which is incomplete, was dropped.
+        """
         if self.closed:
             return
         if self._forgotten or _ends_in_error(inspect.currentframe()):
             self.discard()
             return
+        if self._broken:
+            self.discard()
+            raise self._incomplete()
         try:
             if self._sink is not self._spool:
                 self._sink.close()
@@ -124,7 +137,8 @@ class WriteFile(io.BufferedIOBase):
 
     def discard(self) -> None:
         """Close the file and drop its content, unless it was staged."""
-        self._spool.close()
+        with suppress(OSError):  # of buffered content, which is dropped
+            self._spool.close()
         super().close()
 
     def commit(self) -> None:
@@ -134,12 +148,20 @@ class WriteFile(io.BufferedIOBase):
 
         Raises:
             ValueError: The file was opened with `autocommit=False`, and is open.
+            OSError: A write has failed.
         """
-        if self._autocommit or self._spool.closed:
+        if self._autocommit:
+            return
+        if self._broken:
+            raise self._incomplete()
+        if self._spool.closed:
             return
         if not self.closed:
             raise ValueError(f"file {self.path!r} is still open: close it before the commit")
         self._stage()
+
+    def _incomplete(self) -> OSError:
+        return OSError(f"graveler://{self.path}: a write failed, so nothing was staged; write the file again")
 
     def _stage(self) -> None:
         self._spool.seek(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import io
 import time
@@ -9,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO
 
 import fsspec
 import pandas as pd
@@ -17,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from graveler.fs import GravelerFileSystem
+from graveler.fs.files import WriteFile
 from graveler.fs.paths import FsPath
 from graveler_core.errors import Unavailable
 from graveler_core.facade.branch import Branch
@@ -75,6 +78,91 @@ def test_nothing_is_staged_if_the_body_of_a_with_statement_fails(
     gc.collect()
     assert list(repo.branch("main").uncommitted()) == []
     assert fs.cat(f"{repo.id}/main/a") == b"a"
+
+
+class FullSink:
+    """The temporary file of a file being written, on a disk that becomes full: it keeps half of each write."""
+
+    def __init__(self, sink: BinaryIO) -> None:
+        self._sink = sink
+
+    def write(self, data: memoryview) -> int:
+        self._sink.write(data[: len(data) // 2])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def filled(fs: GravelerFileSystem, path: str, **options: Any) -> WriteFile:
+    """Open a file for writing on a disk that becomes full."""
+    file: WriteFile = fs.open(path, "wb", **options)
+    file._sink = FullSink(file._sink)
+    return file
+
+
+@pytest.mark.parametrize("codec", [None, "gzip"])
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_file_that_could_not_be_written_completely_is_not_staged(
+    fs: GravelerFileSystem, repo: Repository, codec: str | None, inside: bool
+) -> None:
+    path = f"{repo.id}/main/a"
+    with fs.transaction if inside else nullcontext():
+        file = filled(fs, path, compression=codec)
+        for _ in range(2):
+            with pytest.raises(OSError, match="No space left"):
+                file.write(b"content")
+        with pytest.raises(OSError, match=f"graveler://{path}: a write failed, so nothing was staged"):
+            file.close()
+        assert file.closed
+        file.close()
+    assert list(repo.branch("main").uncommitted()) == []
+    assert fs.cat(path) == b"a"
+
+
+@pytest.mark.parametrize("wrapped", [io.BufferedWriter, io.TextIOWrapper])
+def test_a_file_whose_buffer_could_not_be_written_is_not_staged(
+    fs: GravelerFileSystem, repo: Repository, wrapped: Callable[[WriteFile], io.BufferedWriter | io.TextIOWrapper]
+) -> None:
+    """The wrapper closes the file after its own failure."""
+    path = f"{repo.id}/main/a"
+    outer: Any = wrapped(filled(fs, path))
+    outer.write("content" if wrapped is io.TextIOWrapper else b"content")
+    with pytest.raises(OSError, match="a write failed"):
+        outer.close()
+    assert list(repo.branch("main").uncommitted()) == []
+    assert fs.cat(path) == b"a"
+
+
+def test_a_file_that_could_not_be_written_completely_is_not_committed(fs: GravelerFileSystem, repo: Repository) -> None:
+    file = filled(fs, f"{repo.id}/main/a", autocommit=False)
+    with pytest.raises(OSError, match="No space left"):
+        file.write(b"content")
+    for call in (file.close, file.commit, file.commit):
+        with pytest.raises(OSError, match="a write failed"):
+            call()
+    file.discard()
+    assert list(repo.branch("main").uncommitted()) == []
+
+
+def test_a_file_is_discarded_although_its_temporary_file_cannot_be_closed(
+    fs: GravelerFileSystem, repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Closing a temporary file writes its buffer, which fails again on a full disk."""
+    file = filled(fs, f"{repo.id}/main/a")
+    with pytest.raises(OSError, match="No space left"):
+        file.write(b"content")
+    real = file._spool.close
+
+    def close() -> None:
+        real()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(file._spool, "close", close)
+        with pytest.raises(OSError, match="a write failed"):
+            file.close()
+    assert file.closed
 
 
 def test_files_are_staged_while_an_earlier_error_is_handled(fs: GravelerFileSystem, repo: Repository) -> None:
