@@ -38,7 +38,9 @@ def encode_own(entry: Entry, uri: Callable[[str], str]) -> bytes:
         "payload": entry.payload,
         "id": None if entry.content_id is None else str(entry.content_id),
     }
-    return json.dumps({name: value for name, value in said.items() if value not in (None, {}, 0)}).encode()
+    # A size or payload of 0 is left out. A time of 0 is not: it is the beginning of 1970.
+    kept = {name: value for name, value in said.items() if value not in (None, {}) and (value != 0 or name == "mtime")}
+    return json.dumps(kept).encode()
 
 
 def decode_own(value: bytes) -> Entry:
