@@ -60,7 +60,7 @@ from graveler_core.staging import area
 from graveler_core.stores import Stores
 from graveler_core.transfer.commit_rows import CommitRows, of_log, of_users, write_runs
 from graveler_core.transfer.erasures import write_erasures
-from graveler_core.transfer.files import DumpFile, dump_file
+from graveler_core.transfer.files import dump_file
 from graveler_core.transfer.format import DumpWriter
 from graveler_core.transfer.format import RowKind as Rows
 from graveler_core.transfer.migrated_rows import read_migrated, write_migrated
@@ -121,7 +121,8 @@ def dump(stores: Stores, repo: RepositoryRecord, uri: str, *, progress: Progress
         finally:
             _require_there(stores, repo)
         end = writer.end()
-    return _report(file, end, dirty)
+        size = target.size()
+    return _report(file.uri, end, dirty, size)
 
 
 def _rows(stores: Stores, repo: RepositoryRecord, writer: DumpWriter, progress: Progress) -> int:
@@ -173,16 +174,16 @@ def _require_there(stores: Stores, repo: RepositoryRecord) -> None:
         )
 
 
-def _report(file: DumpFile, end: DumpEnd, dirty: int) -> Dumped:
+def _report(uri: str, end: DumpEnd, dirty: int, size: int) -> Dumped:
     return Dumped(
-        uri=file.uri,
+        uri=uri,
         digest=end.digest,
         branches=end.rows.get(Rows.BRANCH.name, 0),
         dirty=dirty,
         tags=end.rows.get(Rows.TAG.name, 0),
         commits=end.rows.get(Rows.COMMIT.name, 0),
         objects=end.rows.get(Rows.OBJECT.name, 0),
-        size=file.size(),
+        size=size,
     )
 
 

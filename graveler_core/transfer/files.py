@@ -102,6 +102,10 @@ class TemporaryDump:
             while left:
                 left = left[self.file.write(left) :]
 
+    def size(self) -> int:
+        """Return the number of bytes that were written."""
+        return self.file.tell()
+
 
 class Pieces:
     """Bytes of a dump, in order."""

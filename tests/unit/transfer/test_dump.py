@@ -6,10 +6,13 @@ import resource
 import tempfile
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from graveler_core.blobs.local import LocalBlobs
+from graveler_core.blobs.port import BlobInfo, Data
 from graveler_core.codec.records import commit_id, encode
 from graveler_core.errors import Conflict, CorruptData, InvalidInput, Kind, NotFound, NotUnique, Unavailable
 from graveler_core.facade.repository import Repository
@@ -378,6 +381,26 @@ def test_what_is_told(made: Original, world: World) -> None:
     bare(target).restore_refs(dumped.uri, progress=lambda done, total: told.append((done, total)))
     assert told == sorted(told)
     assert told[-1] == (2 * dumped.size, 2 * dumped.size)
+
+
+def test_a_dump_that_is_stored_is_reported(
+    made: Original, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Although the store does not answer afterwards: the size is known without it."""
+    create, head = LocalBlobs.create, LocalBlobs.head
+
+    def gone(self: LocalBlobs, address: str) -> BlobInfo | None:
+        raise Unavailable("the store does not answer")
+
+    def last(self: LocalBlobs, address: str, data: Data) -> bool:
+        stored = create(self, address, data)
+        monkeypatch.setattr(LocalBlobs, "head", gone)
+        return stored
+
+    monkeypatch.setattr(LocalBlobs, "create", last)
+    dumped = repo_of(world).dump_refs(f"file://{tmp_path}/x.dump")
+    monkeypatch.setattr(LocalBlobs, "head", head)
+    assert dumped.size == (tmp_path / "x.dump").stat().st_size == len(made.data)
 
 
 def test_what_it_costs(made: Original) -> None:
