@@ -36,7 +36,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import takewhile
 from typing import Any
 
 from graveler_core.codec.content_hash import DIGEST_BYTES, hex_id
@@ -97,7 +96,7 @@ def restore(stores: Stores, repo: RepositoryId, uri: str, *, progress: Progress 
     """Restore a dump into a bare repository. Afterwards it is no longer bare. A repetition completes an interrupted
     run.
 
-    Memory use is that of `verify`, and one batch.
+    Memory use is that of `verify`, one batch, and the rows of branches, tags and pending events.
 
     Args:
         stores: The stores.
@@ -129,7 +128,8 @@ def restore(stores: Stores, repo: RepositoryId, uri: str, *, progress: Progress 
     foreign = ForeignCommits(stores.indexes(repository.model_copy(update=ready)))
     work = _Restore(stores, repository, file, found.end.digest, foreign)
     _register(work)
-    if _changed(work, ready) and _contents(work, progress) and _refs(work):
+    references = _contents(work, progress) if _changed(work, ready) else None
+    if references is not None and _refs(work, references):
         settings = {name: getattr(said, name) for name in _SETTINGS}
         if obey_erasures(stores, work.now().value, found.erasures):
             settings["erasures"] = 1
@@ -226,21 +226,25 @@ def _changed(work: _Restore, fields: dict[str, Any]) -> bool:
     raise SlowDown(f"repository {work.repository.id!r}: its record changes too often; restore again")
 
 
-def _contents(work: _Restore, progress: Progress) -> bool:
-    """Write everything except references and events. Return `False` if another restoration has ended."""
-    batch, size = list[Write](), 0
+def _contents(work: _Restore, progress: Progress) -> list[DumpRow] | None:
+    """Write everything except references and events, and return their rows. They belong to the checked dump, because
+    the digest at its end is compared. Return `None` if another restoration has ended.
+    """
+    references, batch, size = list[DumpRow](), list[Write](), 0
     for row in rows(work.file, lambda done, total: progress(total + done, 2 * total)):
         if row.kind is Rows.END and decode(DumpEnd, row.data, "its end").digest != work.digest:
             raise work.file.corrupt(row.at, "was replaced while it was restored")
+        if Rows.LOG <= row.kind <= Rows.EVENT:
+            references.append(row)
         for write in _writes(work, row):
             batch.append(write)
             size += len(write[2])
         if len(batch) >= BATCH_ROWS or size >= BATCH_BYTES or row.kind is Rows.END:
             if not work.bare():
-                return False
+                return None
             set_many(work.stores.kv, batch)
             batch, size = [], 0
-    return True
+    return references
 
 
 def _writes(work: _Restore, row: DumpRow) -> list[Write]:
@@ -274,12 +278,12 @@ def _writes(work: _Restore, row: DumpRow) -> list[Write]:
     return [(at.partition, at.key, record)]
 
 
-def _refs(work: _Restore) -> bool:
+def _refs(work: _Restore, references: list[DumpRow]) -> bool:
     """Set the log to its commit, create missing branches and tags, and write the pending events. Return `False` if
     another restoration has ended.
     """
     kv, repo = work.stores.kv, work.repository
-    for number, row in enumerate(takewhile(lambda row: row.kind <= Rows.EVENT, rows(work.file))):
+    for number, row in enumerate(references):
         if number % BATCH_ROWS == 0 and not work.bare():
             return False
         with suppress(PredicateFailed):

@@ -264,28 +264,40 @@ def require_same_records(made: Original, world: World) -> None:
     assert content(world, repo_of(world).dump_refs(fresh_uri()).uri) == made.data
 
 
-def test_a_dump_that_is_exchanged_meanwhile(made: Original, world: World) -> None:
-    """Nothing shows up of a dump that was not the one that was checked."""
+def exchanged(made: Original, world: World, verb: str, *, last: bool = False) -> None:
+    """Restore a dump that is replaced by another one before the first or last call of a verb, and put it back."""
     uri, second = made.dumped.uri, other_dump(made)
     file = dump_file(world.blobs, uri)
     probe = elsewhere(made)
     bare(probe)
     kv = Interposed(probe.kv)
     repo_of(probe, kv).restore_refs(uri)
-    first_write = kv.verbs.index("set_if")
+    call = len(kv.verbs) - 1 - kv.verbs[::-1].index(verb) if last else kv.verbs.index(verb)
 
     def exchange() -> None:
         file.blobs.delete(file.address)
         file.blobs.create(file.address, content(world, second))
 
     kv = Interposed(world.kv)
-    kv.before[first_write] = exchange
+    kv.before[call] = exchange
     try:
-        with pytest.raises(CorruptData, match="was replaced"):
-            repo_of(world, kv).restore_refs(uri)
+        repo_of(world, kv).restore_refs(uri)
     finally:
         file.blobs.delete(file.address)
         file.blobs.create(file.address, made.data)
+    assert not kv.before
+
+
+def test_a_dump_that_is_exchanged_meanwhile(made: Original, world: World) -> None:
+    """Nothing shows up of a dump that was not the one that was checked."""
+    with pytest.raises(CorruptData, match="was replaced"):
+        exchanged(made, world, "set_if")
     assert not list(repo_of(world).branches())
-    repo_of(world).restore_refs(uri)
+    repo_of(world).restore_refs(made.dumped.uri)
+    require_alike(made, repo_of(world))
+
+
+def test_a_dump_that_is_exchanged_before_references_are_created(made: Original, world: World) -> None:
+    """They are those of the dump that was checked."""
+    exchanged(made, world, "set_many", last=True)
     require_alike(made, repo_of(world))
