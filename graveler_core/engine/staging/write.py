@@ -49,7 +49,7 @@ from graveler_core.kv.bulk import set_many
 from graveler_core.kv.store import Item, Store
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.entry import AddressType, Entry
-from graveler_core.model.ids import BranchId, RepositoryId
+from graveler_core.model.ids import BranchId, RepositoryId, StagingToken
 from graveler_core.model.names import path_key
 from graveler_core.model.protection import BranchAction
 from graveler_core.records import layout as keys
@@ -194,11 +194,15 @@ def set_records(
             error that ended the call, for example `NotFound` if the repository was deleted in the meantime.
     """
     maybe_written = False
+    unanswered = set[StagingToken]()
 
     def attempt(registers: Registers) -> tuple[Registers, int]:
         nonlocal maybe_written
         registers, made = _in_time(stores, registers, records)
-        partition = keys.staging(registers.branch.staging_token)
+        token = registers.branch.staging_token
+        if token in unanswered:
+            raise _may_come_late(repo, branch)
+        partition = keys.staging(token)
         rows = [(partition, keys.staged(path), record) for path, record in made]
         for number, portion in enumerate(_portions(stores.kv, rows)):
             if number:
@@ -210,6 +214,7 @@ def set_records(
                 raise
             except OutcomeUnknown:
                 maybe_written = True
+                unanswered.add(token)
                 raise
             maybe_written = True
         return registers, len(rows)
@@ -273,6 +278,16 @@ def _current(stores: Stores, registers: Registers) -> Registers:
     if current is None or not same_token(registers, current):
         current = fresh(stores, repo, branch)
     return registers if same_token(registers, current) else current
+
+
+def _may_come_late(repo: RepositoryId, branch: BranchId) -> OutcomeUnknown:
+    """Return the error for records that may be set after the call, and replace what others have written by then."""
+    return OutcomeUnknown(
+        f"branch {branch!r}: the write was sent, but not confirmed, and may take effect later; read the paths before "
+        "you repeat the write",
+        repository=repo,
+        branch=branch,
+    )
 
 
 def possible_outcome(repo: RepositoryId, branch: BranchId, failure: GravelerError) -> str:

@@ -24,6 +24,21 @@ from tests.unit.engine.interposed import Interposed, denied, unavailable
 from tests.unit.engine.world import World, entry
 
 
+def test_a_write_is_not_repeated_while_its_first_request_may_come_late(world: World, kv: Interposed) -> None:
+    """If the call was acknowledged, the request could replace what others have written since."""
+    mine = world.branch(kv)
+    mine.stage("y", entry(1))
+    kv.reset()
+    mine.stage("z", entry(1))
+    at = kv.verbs.index("set_many")
+    kv.reset()
+    kv.lose[at] = False
+    kv.before[at + 1] = lambda: world.graveler().repository("repo").protect("other")
+    with pytest.raises(OutcomeUnknown, match="may take effect later"):
+        mine.stage("a", entry(1))
+    assert kv.verbs.count("set_many") == 1
+
+
 def test_a_repository_created_anew_is_never_mistaken_for_the_old_one(world: World, kv: Interposed) -> None:
     """A writer that knows the old uid writes again, into the new repository, before it acknowledges."""
     mine = world.branch(kv)
