@@ -210,7 +210,8 @@ class Store(ABC):
         """Write several keys and then, if its predicate holds, one more key.
 
         A reader that sees the new value of the last key also sees the others. A store that supports it does all in one
-        atomic step and one round trip. The default is `set_many` and then `set_if`.
+        atomic step and one round trip. The default is `set_many` and then `set_if`. If `set_many` is not atomic, items
+        in the partition of the last key may refer to items in other partitions, so these are written first.
 
         Args:
             items: (partition, key, value) triples with distinct keys, at least one. After an error they may be written
@@ -224,8 +225,13 @@ class Store(ABC):
         Raises:
             PredicateFailed: The predicate does not hold. The last key was not written.
         """
-        self.set_many(items)
         partition, key, value = swapped
+        before = [] if self.sets_atomically() else [item for item in items if item[0] != partition]
+        if before:
+            self.set_many(before)
+            items = [item for item in items if item[0] == partition]
+        if items:
+            self.set_many(items)
         return self.set_if(partition, key, value, predicate)
 
     def delete_together(self, rows: Sequence[Expected], unchanged: Sequence[Expected]) -> None:

@@ -8,7 +8,6 @@ from functools import partial
 
 from graveler_core.codec.records import encode
 from graveler_core.errors import Kind, NotUnique
-from graveler_core.kv.bulk import set_many
 from graveler_core.model.entities import RepositoryRecord, RepositoryState
 from graveler_core.model.ids import CommitId, RepositoryId
 from graveler_core.model.migration import MigratedCommit
@@ -16,6 +15,7 @@ from graveler_core.objects.objects import Write
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
+from graveler_core.records.rows import write_rows
 from graveler_core.refs import repositories
 from graveler_core.stores import Stores
 from graveler_core.transfer.kv_copy_loading import resent
@@ -110,7 +110,7 @@ class Batches:
         self.require()
         for writes in (self._batch, self._named):
             if writes:
-                resent(partial(set_many, self.stores.kv, writes))
+                resent(partial(write_rows, self.stores.kv, writes))
         self.written(len(self._named))
         self._batch, self._named, self._size = [], [], 0
 

@@ -10,7 +10,6 @@ from graveler_core.codec.records import encode
 from graveler_core.engine.protocol import write_counters as counting
 from graveler_core.engine.protocol.registers import fresh, require_repository
 from graveler_core.errors import CorruptData, GravelerError, Kind, OutcomeUnknown, PredicateFailed
-from graveler_core.kv.bulk import set_many
 from graveler_core.model import past
 from graveler_core.model.entities import BranchRecord, Cleanup
 from graveler_core.model.ids import Nonce
@@ -18,6 +17,7 @@ from graveler_core.model.layers import Layer, SealedToken, SegmentLayer
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import LOST_ANSWERS
+from graveler_core.records.rows import write_rows
 from graveler_core.staging import stack
 from graveler_core.stores import Registers, Stores
 
@@ -107,14 +107,15 @@ def cleanups(stores: Stores, now: Registers, layers: Sequence[Layer]) -> list[Wr
 
 def record_writes(stores: Stores, writes: Sequence[Write]) -> None:
     """Write the records that are required before a swap, in one round trip if the store supports it.
+    Otherwise objects are written first (`records.rows`).
 
     These are plain sets of keys that no other flow writes. After a lost response they are sent again, a few times.
     """
     for _ in range(LOST_ANSWERS - 1):
         with suppress(OutcomeUnknown):
-            set_many(stores.kv, list(writes))
+            write_rows(stores.kv, writes)
             return
-    set_many(stores.kv, list(writes))
+    write_rows(stores.kv, writes)
 
 
 def retire(stores: Stores, now: Registers, layers: Sequence[Layer], records: int | None = None) -> None:
