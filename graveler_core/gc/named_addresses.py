@@ -4,7 +4,8 @@
 1. For each branch: read its layers and its compacted tree, and then the branch record again. If the record has changed,
    read what it lists now.
 2. Read the layouts of all commits, including unreachable ones, and the items to which they refer, each once. The order
-   is: heads and tags, other commits, expiring commits. Commits whose content has expired are left out.
+   is: heads and tags, other commits, expiring commits. Commits whose content has expired are left out, and so are
+   missing runs of commits that were never written completely (`gc.half_written`).
 
 Names may move during the walk: a commit takes staged changes, a merge takes those of another branch, and branches are
 deleted. A layer leaves its branch when a commit or a compacted tree contains its visible records. The layout of the
@@ -16,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -29,6 +29,7 @@ from graveler_core.committed import node
 from graveler_core.errors import CorruptData, Kind, NotFound, SlowDown
 from graveler_core.gc.commit_groups import NO_GROUPS, CommitGroups, NamedBy
 from graveler_core.gc.findings import Finding, Thing, Trouble
+from graveler_core.gc.half_written import HalfWrittenCommits
 from graveler_core.gc.named_files import EntryFile, EntryFileKind, read_entries, read_item, uncached, with_address
 from graveler_core.gc.stock import Progress
 from graveler_core.model.entities import BranchRecord, Layout, RepositoryRecord, RepositoryState
@@ -173,6 +174,10 @@ class _Walk:
     """Ids of the segment layers that were read."""
     failures: list[_Failure] = field(default_factory=list)
     """Items of the current branch or index that could not be read."""
+    half_written: HalfWrittenCommits = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.half_written = HalfWrittenCommits(self.stores, self.repository, self.progress)
 
     @property
     def blobs(self) -> Blobs:
@@ -257,7 +262,7 @@ class _Walk:
             if run.place is RunLocation.BLOB:
                 yield from self._of_files([EntryFile(run.id, EntryFileKind.RUN, run.elements)])
             else:
-                yield from self._tried(partial(self._of_run, run), Thing.RUN, run.id)
+                yield from self._of_run(run, commit)
         yield from self._of_tree(index.metarange_id)
         self._settle(f"commit {commit}")
 
@@ -334,9 +339,15 @@ class _Walk:
         except CorruptData as e:
             return _Failure(e, Thing.RANGE if file.kind is EntryFileKind.RANGE else Thing.RUN, file.id)
 
-    def _of_run(self, run: Run) -> pa.Table:
+    def _of_run(self, run: Run, commit: str) -> Iterator[pa.Table]:
         objects = Objects(self.stores.kv, self.repository, self.stores.clock)
-        return self._of_elements(objects.read(run.id), f"run {run.id}")
+        try:
+            yield self._of_elements(objects.read(run.id), f"run {run.id}")
+        except CorruptData as e:
+            if self.half_written.lacks(commit, run.id):
+                self.seen.discard(bytes.fromhex(run.id))  # another commit may refer to it
+            else:
+                self.failures.append(_Failure(e, Thing.RUN, run.id))
 
     def _of_elements(self, data: bytes, name: str) -> pa.Table:
         found = list[tuple[bytes, Entry]]()

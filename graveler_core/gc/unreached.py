@@ -108,6 +108,11 @@ class UnreachedCommits:
         if since is not None and self.stores.clock.now() - since >= self.plan.grace and self._adopt():
             self.record.note_adoption()
 
+    def reached(self) -> Set[CommitId] | None:
+        """Return the commits to which something leads or has led. Return `None` if it is not known of all of them."""
+        graph = self._graph() if self.record.value.adopted else None
+        return None if graph is None else graph.reachable
+
     def new(self, listed: ListedFiles, expiring: Set[CommitId], before: datetime) -> pa.Table:
         """Return the commits to announce, as a table in `expired_commits.COMMITS`.
 

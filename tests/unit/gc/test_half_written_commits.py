@@ -1,0 +1,200 @@
+"""Commits that a killed process has written only in part: collections and erasures of the whole store go on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from graveler_core.errors import CorruptData
+from graveler_core.facade.repository import Repository
+from graveler_core.gc.collection import collect
+from graveler_core.gc.named_addresses import named_addresses
+from graveler_core.gc.sweep import GRACE
+from graveler_core.kv import bulk
+from graveler_core.kv.store import Item, Store
+from graveler_core.model.ids import CommitId, Nonce
+from graveler_core.model.index import RunLocation
+from graveler_core.objects.commits import CommitCache, prepare, read_commit
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.testing.plain_store import PlainStore
+from tests.unit.engine.flows import table
+from tests.unit.engine.interposed import Crash
+from tests.unit.gc.lake import NOW, Lake
+from tests.unit.gc.lost_commits import DAY, headers, layouts, lose
+
+ROWS = {f"row/{number}": number for number in range(5)}
+"""Changes that become a run in the key-value store."""
+
+
+class DyingBetweenPartitions(PlainStore):
+    """Writes rows in the order of their partitions and keys, and dies after the rows of the repository's partition."""
+
+    def __init__(self, inner: Store, partition: bytes) -> None:
+        super().__init__(inner)
+        self.partition = partition
+
+    def set_many(self, items: Sequence[Item]) -> None:
+        left = sum(item[0] == self.partition for item in items)
+        for partition, key, value in sorted(items):
+            self.inner.set(partition, key, value)
+            left -= partition == self.partition
+            if partition == self.partition and left == 0:
+                raise Crash
+
+
+def adopted(root: Path) -> tuple[Lake, Repository]:
+    """Two repositories whose collections know which commits were never reached."""
+    lake = Lake(root / "lake")
+    lake.branch().put("a", b"a")
+    lake.branch().commit("first")
+    other = lake.world.graveler().create_repository("other", (root / "other").as_uri())
+    other.branch("main").put("o", b"o")
+    lake.collect(NOW)
+    return lake, other
+
+
+def half_written(lake: Lake) -> tuple[CommitId, tuple[bytes, bytes]]:
+    """Have a process killed before the swap of a commit with a run, and lose the run. Return the commit and where its
+    run was.
+    """
+    lake.branch().stage_many(table(ROWS))
+    made = lose(lake)
+    run = run_of(lake, made)
+    lake.world.kv.delete(*run)
+    return made, run
+
+
+def run_of(lake: Lake, commit: CommitId) -> tuple[bytes, bytes]:
+    """Return where the changes of a commit are."""
+    held = access.read(lake.world.kv, keys.commit_layout(lake.record, commit))
+    assert held is not None
+    run = held.value.index.runs[0]
+    assert run.place is RunLocation.OBJECT
+    return keys.stored_object(lake.record, run.id)
+
+
+def collect_other(lake: Lake, other: Repository) -> None:
+    held = access.read(lake.world.kv, keys.repository(other.id))
+    assert held is not None
+    collect(lake.world.stores(), held.value)
+
+
+def removes(lake: Lake, made: CommitId) -> None:
+    """Two collections remove the commit, and collections and erasures work until then."""
+    lake.branch().reset()
+    lake.sleep(GRACE + DAY)
+    other = lake.world.graveler().repository("other")
+    collect_other(lake, other)
+    other.branch("main").put("erased", b"erased")
+    assert other.erase(["erased"], why="a request").objects == 1
+    lake.branch().put("erased", b"erased")
+    assert lake.repo.erase(["erased"], why="a request").objects == 1
+    assert lake.collect().unreached == 1
+    lake.sleep(GRACE)
+    assert lake.collect().removed == 1
+    assert made not in headers(lake) | layouts(lake)
+    assert lake.branch().read("a") == b"a"
+
+
+def test_a_run_is_written_before_the_layout_that_names_it(tmp_path: Path) -> None:
+    """A process that dies between two steps leaves no layout whose run is missing."""
+    lake, _ = adopted(tmp_path)
+    before = headers(lake)
+    lake.branch().stage_many(table(ROWS))
+    dying = DyingBetweenPartitions(lake.world.kv, keys.partition(lake.record))
+    with suppress(Crash):
+        lake.world.graveler(dying).repository("repo").branch("main").commit("lost")
+    (made,) = headers(lake) - before
+    assert lake.world.kv.get(*run_of(lake, made)) is not None
+    removes(lake, made)
+
+
+def test_a_commit_without_its_run_stops_nothing(tmp_path: Path) -> None:
+    """Processes of earlier versions may have left it."""
+    lake, _ = adopted(tmp_path)
+    made, _ = half_written(lake)
+    removes(lake, made)
+
+
+def test_a_layout_without_header_and_run_stops_nothing(tmp_path: Path) -> None:
+    """A store may have written the layout alone."""
+    lake, other = adopted(tmp_path)
+    made, _ = half_written(lake)
+    where = keys.commit(lake.record, made)
+    lake.world.kv.delete(where.partition, where.key)
+    lake.branch().reset()
+    lake.sleep(GRACE + DAY)
+    collect_other(lake, other)
+    assert lake.collect().unreached == 0
+
+
+def test_it_loses_no_content_that_something_else_names(tmp_path: Path) -> None:
+    """Its changes are still staged, or another commit has them."""
+    lake, other = adopted(tmp_path)
+    for number in range(5):
+        lake.branch().put(f"row/{number}", b"%d" % number)
+    half_written_objects = lake.objects
+    made = lose(lake)
+    lake.world.kv.delete(*run_of(lake, made))
+    for _ in range(3):
+        lake.sleep(GRACE + DAY)
+        collect_other(lake, other)
+        lake.collect()
+    assert half_written_objects <= lake.objects
+    lake.branch().commit("again")
+    for _ in range(3):
+        lake.sleep(GRACE + DAY)
+        lake.collect()
+    assert half_written_objects <= lake.objects
+    assert not lake.missing()
+
+
+def test_a_run_that_a_reached_commit_lacks_is_damage(tmp_path: Path) -> None:
+    """Even if a commit that nothing reached refers to it, too, and is read first."""
+    lake, other = adopted(tmp_path)
+    lake.branch().stage_many(table(ROWS))
+    reached = CommitId(lake.branch().commit("reached").id)
+    stored = read_commit(lake.world.kv, CommitCache(), lake.record, reached)
+    twins = (stored.header.model_copy(update={"nonce": Nonce(str(number))}) for number in count())
+    twin, writes = next(
+        made for made in (prepare(lake.record, each, stored.layout) for each in twins) if made[0].id < reached
+    )
+    bulk.set_many(lake.world.kv, writes)
+    run = run_of(lake, twin.id)
+    assert run == run_of(lake, reached)
+    lake.world.kv.delete(*run)
+    lake.sleep(GRACE + DAY)
+    with pytest.raises(CorruptData, match="is missing"):
+        lake.collect()
+    with pytest.raises(CorruptData, match="is missing"):
+        collect_other(lake, other)
+
+
+@pytest.mark.parametrize("how", ["branch", "tag", "former head", "before the adoption", "damaged header"])
+def test_a_commit_that_may_have_been_reached_is_damage(tmp_path: Path, how: str) -> None:
+    lake = Lake(tmp_path / "lake")
+    lake.branch().put("a", b"a")
+    first = CommitId(lake.branch().commit("first").id)
+    if how != "before the adoption":
+        lake.collect(NOW)
+    made, run = half_written(lake)
+    assert lake.world.kv.get(*run) is None
+    lake.branch().reset()
+    match how:
+        case "branch":
+            lake.repo.create_branch("new", source=made)
+        case "tag":
+            lake.repo.create_tag("v1", made)
+        case "former head":
+            lake.repo.create_tag("v1", made)
+            lake.repo.delete_tag("v1")
+        case "damaged header":
+            where = keys.commit(lake.record, first)
+            lake.world.kv.set(where.partition, where.key, b"damaged")
+    with pytest.raises(CorruptData, match="is missing"):
+        list(named_addresses(lake.world.stores(), lake.record, lambda more: None))
