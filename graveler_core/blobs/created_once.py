@@ -19,10 +19,10 @@ class CreatedOnce(PassingBlobs):
         super().__init__(blobs)
         self._created: set[str] = set()
 
-    def create(self, address: str, data: Data) -> bool:
+    def create(self, address: str, data: Data, *, sure: bool = False) -> bool:
         if address in self._created:
             return False
-        new = self.beneath.create(address, data)
+        new = self.beneath.create(address, data, sure=sure)
         self._created.add(address)
         return new
 

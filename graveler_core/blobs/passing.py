@@ -15,8 +15,8 @@ class PassingBlobs:
         self.beneath = blobs
         """The wrapped object store."""
 
-    def create(self, address: str, data: Data) -> bool:
-        return self.beneath.create(address, data)
+    def create(self, address: str, data: Data, *, sure: bool = False) -> bool:
+        return self.beneath.create(address, data, sure=sure)
 
     def upload(self, address: str, parts: Iterable[Data]) -> None:
         self.beneath.upload(address, parts)

@@ -69,11 +69,16 @@ class BlobInfo:
 class Blobs(Protocol):
     """Objects of one storage namespace. Implementations are subclasses, and inherit the methods that have a default."""
 
-    def create(self, address: str, data: Data) -> bool:
+    def create(self, address: str, data: Data, *, sure: bool = False) -> bool:
         """Create an object unless it exists, atomically: readers see all of `data` or nothing.
 
-        If the response to the first attempt was lost, an object with exactly these bytes counts as new. An object is
-        sent in one request, so the store's limit for one request applies (S3: 5 GiB).
+        An object is sent in one request, so the store's limit for one request applies (S3: 5 GiB).
+
+        Args:
+            address: Address of the object.
+            data: Its content.
+            sure: Return true only if the object surely did not exist before. Without it, an object with exactly these
+                bytes also counts as new if the response to an earlier attempt of this call was lost.
 
         Returns:
             True if the object is new, false if the address was taken. The bytes of an existing object are not

@@ -52,7 +52,7 @@ class RemoteBlobs(Blobs):
     def __repr__(self) -> str:
         return f"RemoteBlobs({self._namespace.uri!r})"
 
-    def create(self, address: str, data: Data) -> bool:
+    def create(self, address: str, data: Data, *, sure: bool = False) -> bool:
         key, uri = self._key(address), self.uri(address)
         content = memoryview(data).cast("B") if len(data) else b""
         unknown: OutcomeUnknown | None = None
@@ -65,7 +65,7 @@ class RemoteBlobs(Blobs):
                 # S3 returns this error while another write of the address is in progress, which may still fail.
                 if error_code(e) != "ConditionalRequestConflict" or self.head(address) is not None:
                     # An earlier request, whose response was lost, may have created the object.
-                    return repeated and self.read(address) == content
+                    return repeated and not sure and self.read(address) == content
             except (BaseError, OSError, ValueError) as e:
                 error = translated(e, Verb.WRITE, uri)
                 if not isinstance(error, OutcomeUnknown):

@@ -2,7 +2,8 @@
 
 A sweep (`gc.sweep`) deletes unreferenced files that are old. A young file is safe for as long as a build takes. A file
 that existed before the build may be old. A build that finds such a file checks its age, and renews the file unless it
-is young.
+is young. If the response to a creation was lost, the build may have found the file or created it, so it checks the age,
+too.
 
 A sweep that checks ages and deletes, and a renewal, hold one register one after the other (`sweep_register`). A
 deletion that was decided while the file was old is therefore complete before the file becomes young, and the renewal
@@ -36,10 +37,15 @@ class KeptBlobs(PassingBlobs):
         self.register = register
         self.wall = wall
 
-    def create(self, address: str, data: Data) -> bool:
-        """Create a file as the port specifies. A content-addressed file is young when this returns."""
-        while not self.beneath.create(address, data):
-            if not _CONTENT.fullmatch(address) or self._made_sure_of(address):
+    def create(self, address: str, data: Data, *, sure: bool = False) -> bool:
+        """Create a file as the port specifies. A content-addressed file is young when this returns.
+
+        A content-addressed file that exists after a lost response may be an old one, so it never counts as new.
+        """
+        if not _CONTENT.fullmatch(address):
+            return self.beneath.create(address, data, sure=sure)
+        while not self.beneath.create(address, data, sure=True):
+            if self._made_sure_of(address):
                 return False
         return True
 

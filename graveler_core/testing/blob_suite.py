@@ -95,6 +95,8 @@ class BlobSuite:
         before = blobs.head("a")
         assert blobs.create("a", b"second") is False
         assert blobs.create("a", b"first") is False
+        assert blobs.create("a", b"first", sure=True) is False
+        assert blobs.create("b", b"first", sure=True) is True
         assert blobs.read("a") == b"first"
         assert blobs.head("a") == before
 

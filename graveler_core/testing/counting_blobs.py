@@ -32,9 +32,9 @@ class CountingBlobs(PassingBlobs):
         self.bytes_written = 0
         """Bytes passed to `create` and `upload`, including those of existing objects."""
 
-    def create(self, address: str, data: Data) -> bool:
+    def create(self, address: str, data: Data, *, sure: bool = False) -> bool:
         self._count("create", address, written=memoryview(data).nbytes)
-        return self.beneath.create(address, data)
+        return self.beneath.create(address, data, sure=sure)
 
     def upload(self, address: str, parts: Iterable[Data]) -> None:
         self._count("upload", address)

@@ -51,11 +51,11 @@ def test_a_directory_is_put_by_one_request_an_object_and_sixteen_at_once(
         (source / f"{number:02}").write_bytes(b"%d" % number)
     together, requests, create = threading.Barrier(AT_ONCE), Counter[str](), RemoteBlobs.create
 
-    def counted(blobs: RemoteBlobs, address: str, data: Data) -> bool:
+    def counted(blobs: RemoteBlobs, address: str, data: Data, *, sure: bool = False) -> bool:
         if address.startswith("data/"):
             requests[address] += 1
             together.wait(60)  # passed only when so many requests are under way
-        return create(blobs, address, data)
+        return create(blobs, address, data, sure=sure)
 
     monkeypatch.setattr(RemoteBlobs, "create", counted)
     assert run(["put", "-r", str(source), "graveler://flights/main/in/", "--store", store]) == 0

@@ -148,9 +148,9 @@ class _Pausing:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
 
-    def create(self, address: str, data: Data) -> bool:
+    def create(self, address: str, data: Data, *, sure: bool = False) -> bool:
         """Store an object."""
-        made: bool = self.inner.create(address, data)
+        made: bool = self.inner.create(address, data, sure=sure)
         pause, self.pause = self.pause, None
         if pause is not None and address.startswith(PREFIXES):
             pause()

@@ -199,7 +199,8 @@ class SimBlobs(Blobs):
         """What nobody in a simulation imports from."""
         return ForeignFiles(place)
 
-    def create(self, address: str, data: Data) -> bool:
+    def create(self, address: str, data: Data, *, sure: bool = False) -> bool:
+        del sure  # an existing object never counts as new
         relative_address(address)
         return self._do(f"create {address}", lambda: self._create(self._namespace + address, bytes(data)), writes=True)
 

@@ -180,6 +180,19 @@ def test_a_request_that_obstore_repeats_tells_anothers_object_apart(server: Serv
     assert server.requests[3:] == ["PUT"]
 
 
+@pytest.mark.parametrize("there", [b"1", b"another's", None])
+def test_an_object_that_may_have_existed_is_not_surely_new(
+    server: Server, repeating: Blobs, there: bytes | None
+) -> None:
+    if there is not None:
+        server.objects["/bucket/a"] = there
+    server.script = ["503 SlowDown"]
+    assert repeating.create("a", b"1", sure=True) is (there is None)
+    assert server.requests == ["PUT", "PUT"]
+    server.script = ["lost"]
+    assert repeating.create("b", b"1", sure=True) is False, "it is unknown who has created it"
+
+
 def test_content_that_does_not_arrive_in_time_is_continued(server: Server) -> None:
     server.objects["/bucket/a"] = b"0123456789"
     server.script = ["half"]

@@ -33,7 +33,7 @@ class ReadOnly(Passing):
 class ReadOnlyBlobs(PassingBlobs):
     """The same for objects."""
 
-    def create(self, address: str, data: Data) -> bool:
+    def create(self, address: str, data: Data, *, sure: bool = False) -> bool:
         raise AssertionError(f"{address} was written, {len(data)} bytes")
 
     def upload(self, address: str, parts: Iterable[Data]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from datetime import timedelta
 from unittest.mock import patch
@@ -17,6 +18,7 @@ from graveler_core.objects.kept_blobs import FRESH, KeptBlobs
 from graveler_core.objects.sweep_register import HOLD_TIME, WORK_TIME, SweepHold, SweepRegister
 from graveler_core.records import layout as keys
 from graveler_core.testing.counting_blobs import CountingBlobs
+from tests.unit.blobs.test_remote import OPTIONS, Server
 from tests.unit.engine.interposed import Interposed
 from tests.unit.engine.world import CountedIds, FakeClock
 from tests.unit.records.samples import REPOSITORY
@@ -71,6 +73,27 @@ def test_what_is_old_is_renewed_under_the_register(kept: KeptBlobs, counted: Cou
     counted.reset()
     assert old(kept).create(WHERE, b"x") is False
     assert counted.calls == {"create": 1, "head": 1, "renew": 1}
+    assert kv.verbs == ["get", "set_if", "delete_if"]
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    running = Server()
+    yield running
+    running.stop()
+
+
+@pytest.mark.parametrize(("fault", "repetitions"), [("503 SlowDown", "10"), ("close", "0"), ("lost", "10")])
+def test_what_a_repeated_creation_finds_is_renewed(
+    server: Server, kept: KeptBlobs, kv: Interposed, fault: str, repetitions: str
+) -> None:
+    """It has the same bytes, but may be old, so a sweep may be about to delete it."""
+    server.objects[f"/bucket/{WHERE}"] = b"x"
+    server.script = [fault]
+    endpoint = f"http://127.0.0.1:{server.http.server_port}"
+    remote = open_blobs("s3://bucket", {**OPTIONS, "endpoint": endpoint, "max_retries": repetitions})
+    assert KeptBlobs(remote, kept.register, time.time).create(WHERE, b"x") is False
+    assert server.requests == ["PUT", "PUT", "HEAD", "GET", "PUT"]
     assert kv.verbs == ["get", "set_if", "delete_if"]
 
 

@@ -43,8 +43,8 @@ def sweep_does_not_look_again() -> Iterator[None]:
 def what_is_found_stored_is_not_renewed() -> Iterator[None]:
     """A build relies on a file that is already stored without renewing its age."""
 
-    def create(self: KeptBlobs, address: str, data: Data) -> bool:
-        return self.beneath.create(address, data)
+    def create(self: KeptBlobs, address: str, data: Data, *, sure: bool = False) -> bool:
+        return self.beneath.create(address, data, sure=sure)
 
     with instead((KeptBlobs, "create", create)):
         yield
