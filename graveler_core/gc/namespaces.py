@@ -5,11 +5,13 @@
 A cleaner enters the storage namespace of a removed repository as abandoned, and releases it. Each call takes each
 abandoned namespace as far as the grace period permits:
 
-1. Claim the namespace as `emptying`, unless it belongs to a repository again or overlaps another namespace ✓. From
-   now on, no repository can be created there, nothing there can be imported, and no flow can stage an address there
+1. Claim the namespace as `emptying`, unless it belongs to a repository again ✓. From now on, no repository can be
+   created there, nothing there can be imported, and no flow can stage an address there
    (`engine.staging.kept_content`).
-2. Wait for the grace period. Read the names in all repositories of the store. Delete the objects that graveler has
-   created and that nothing names. Enter the claim as `emptied` if none was left ✓.
+2. If the namespace overlaps another one, remove the claim ✓. Each call looks for this, because the call that has made
+   the claim may have crashed before it did. Otherwise wait for the grace period. Read the names in all repositories of
+   the store. Delete the objects that graveler has created and that nothing names. Enter the claim as `emptied` if none
+   was left ✓.
 3. Wait for the grace period. Delete the owner file, and remove the claim ✓ and the record ✓.
 
 Proof that no object is deleted to which an entry refers. The repository itself is gone: it can be neither read nor
@@ -186,17 +188,16 @@ class _Namespace:
             state=ClaimState.EMPTYING,
         )
         try:
-            claim = access.create(self.stores.kv, self.where, made, once=True)
+            return access.create(self.stores.kv, self.where, made, once=True)
         except PredicateFailed:
             return None
-        if overlapping(self.stores.kv, namespace(self.uri)) is None:
-            return claim
-        self.done.state = NamespaceState.OVERLAPPING
-        access.remove(self.stores.kv, self.where, claim)
-        return None
 
     def _emptied(self, claim: Held[NamespaceClaim]) -> Held[NamespaceClaim] | None:
         """Delete the objects that nothing names. Return the claim, as `emptied`, if none is left."""
+        if overlapping(self.stores.kv, namespace(self.uri)) is not None:
+            self.done.state = NamespaceState.OVERLAPPING
+            access.remove(self.stores.kv, self.where, claim)
+            return None
         self.done.state = NamespaceState.EMPTYING
         if not self._is_due(claim.value):
             return None

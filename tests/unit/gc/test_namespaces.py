@@ -270,6 +270,30 @@ def test_an_overlapping_namespace_is_left_alone(lake: Lake) -> None:
     assert inner.read("x") == b"x"
 
 
+def test_an_overlapping_namespace_is_left_alone_after_a_crash(tmp_path: Path) -> None:
+    """The next calls look for it, too. The objects there are not the repository's own."""
+    plan, call, crashed = CollectionPlan(timedelta(0), alone=True, foreign=True), 0, True
+    while crashed:
+        lake = Lake(tmp_path / str(call))
+        inner = lake.graveler.create_repository("inner", lake.uri + "/inner").branch("main")
+        inner.put("x", b"x")
+        written = lake.world.clock.time.timestamp()
+        for path in (lake.root / OLD / "inner").rglob("*"):
+            os.utime(path, (written, written))
+        kv = Interposed(lake.world.kv)
+        kv.fail[call] = Crash()
+        crashed = False
+        try:
+            lake.state(plan, kv)
+        except Crash:
+            crashed = True
+        for _ in range(2):
+            assert lake.state(plan) is NamespaceState.OVERLAPPING
+        assert inner.read("x") == b"x"
+        call += 1
+    assert call > 5
+
+
 def test_objects_that_graveler_did_not_create_stay_unless_asked_for(tmp_path: Path) -> None:
     for foreign in (False, True):
         lake = Lake(tmp_path / str(foreign))
