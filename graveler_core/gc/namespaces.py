@@ -120,23 +120,24 @@ def empty_namespaces(
         The result for each namespace.
 
     Raises:
-        CorruptData: An item that names objects is missing or damaged. Nothing was deleted in this namespace.
+        CorruptData: An item that names objects is missing or damaged, or the record of the namespace is damaged.
+            Nothing was deleted in this namespace.
         SlowDown, Unavailable, OutcomeUnknown: Call again. Some objects may be deleted.
         GravelerError: The store refuses to delete some objects (`details["failed"]`). The others are deleted.
 
     An error of one namespace is raised after the other namespaces were processed; of several errors, the first.
     """
-    failure: GravelerError | None = None
-    for uri, record in access.scan(stores.kv, keys.ABANDONED):
+    failures = list[GravelerError]()
+    for uri, record in access.scan(stores.kv, keys.ABANDONED, damaged=failures.append):
         work = _Namespace(stores, uri, record, plan or CollectionPlan(), progress)
         try:
             work.run()
         except GravelerError as e:
-            failure = failure or e
+            failures.append(e)
         else:
             yield work.done
-    if failure is not None:
-        raise failure
+    if failures:
+        raise failures[0]
 
 
 class _Namespace:

@@ -229,6 +229,17 @@ def test_an_error_in_one_namespace_is_raised_after_the_others_are_emptied(
         next(emptied)
 
 
+def test_a_damaged_record_is_raised_after_the_other_namespaces_are_emptied(lake: Lake) -> None:
+    first, second = sorted([two_abandoned(lake), lake.uri])
+    damaged = keys.abandoned_namespace(first)
+    lake.world.kv.set(damaged.partition, damaged.key, b"damaged")
+    emptied = empty_namespaces(lake.world.stores(), NOW)
+    done = next(emptied)
+    assert (done.uri, done.state) == (second, NamespaceState.RELEASED)
+    with pytest.raises(CorruptData, match="abandoned/"):
+        next(emptied)
+
+
 def test_a_repository_that_takes_the_namespace_over_keeps_it(lake: Lake) -> None:
     new = lake.graveler.create_repository("new", lake.uri, adopt=True).branch("main")
     new.put("x", b"x")
