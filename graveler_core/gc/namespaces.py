@@ -47,11 +47,11 @@ import pyarrow.compute as pc
 
 from graveler_core.blobs.deletion import RefusedDeletions, delete_permitted
 from graveler_core.blobs.missing_bucket import bucket_may_be_missing
-from graveler_core.blobs.port import BlobInfo, Blobs
+from graveler_core.blobs.port import LISTED, BlobInfo, Blobs
 from graveler_core.errors import GravelerError, PredicateFailed
 from graveler_core.gc.candidates import Candidates
 from graveler_core.gc.collection_plan import CollectionPlan
-from graveler_core.gc.object_listing import CREATED
+from graveler_core.gc.object_listing import CREATED, pages_of, texts
 from graveler_core.gc.stock import CONTENT, Progress
 from graveler_core.gc.sweep import LEAST_GRACE
 from graveler_core.model.address import STORE_DIRECTORY, namespace
@@ -63,6 +63,7 @@ from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
 from graveler_core.refs.namespace_owners import overlapping
+from graveler_core.segments.sorted_keys import KEY
 from graveler_core.stores import Stores
 
 DELETED_AT_ONCE = 2_000
@@ -259,15 +260,15 @@ class _Namespace:
         """Return the objects to delete, marked. Return `None` if another repository may need them."""
         if self._owned_elsewhere():
             return None
-        since = self.record.value.since + LEAST_GRACE
-        listed = list[BlobInfo]()
+        since = pa.scalar(self.record.value.since + LEAST_GRACE, LISTED.field("mtime").type)
+        pages = [ADDRESSES.empty_table()]
         with bucket_may_be_missing():
-            listed.extend(self._listed())
-        if any(blob.mtime > since for blob in listed):
-            self.done.state = NamespaceState.WRITTEN
-            return None
-        rows = {"address": [blob.address for blob in listed], "size": [blob.size for blob in listed]}
-        found = Candidates(pa.table(rows, schema=ADDRESSES))
+            for page in pages_of(self._listed()):
+                if pc.any(pc.greater(page.column("mtime"), since)).as_py():
+                    self.done.state = NamespaceState.WRITTEN
+                    return None
+                pages.append(pa.table([texts(page.column(KEY)), page.column("size")], schema=ADDRESSES))
+        found = Candidates(pa.concat_tables(pages))
         found.mark_named(self.stores, self.uri, None, self.progress)
         return found
 

@@ -112,8 +112,7 @@ class ObjectListing:
         if part.through is not None:
             through = part.through
             found = takewhile(lambda info: info.address <= through, found)
-        while page := list(islice(found, _PAGE)):
-            yield _page(page)
+        return pages_of(found)
 
     def _relevant(self, page: pa.Table) -> pa.Table:
         page = page.filter(pc.invert(pc.match_substring_regex(page.column(KEY), _STORE)))
@@ -185,6 +184,12 @@ def texts(keys: pa.ChunkedArray) -> pa.ChunkedArray:
         return keys.cast(pa.string())
     except pa.ArrowInvalid as e:
         raise InvalidInput("collect: the storage namespace holds an object whose key is not UTF-8") from e
+
+
+def pages_of(found: Iterator[BlobInfo]) -> Iterator[pa.Table]:
+    """Yield listed objects in `LISTED`, as one table for each page. The order is kept."""
+    while page := list(islice(found, _PAGE)):
+        yield _page(page)
 
 
 def _page(found: Sequence[BlobInfo]) -> pa.Table:

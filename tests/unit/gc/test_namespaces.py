@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from graveler_core.blobs.open import OpenedBlobs
-from graveler_core.blobs.port import Blobs
+from graveler_core.blobs.passing import PassingBlobs
+from graveler_core.blobs.port import BlobInfo, Blobs
 from graveler_core.errors import (
     Conflict,
     CorruptData,
@@ -26,7 +27,7 @@ from graveler_core.errors import (
     Unavailable,
 )
 from graveler_core.facade.graveler import Graveler
-from graveler_core.gc import namespaces
+from graveler_core.gc import namespaces, object_listing
 from graveler_core.gc.all_repositories import all_repositories
 from graveler_core.gc.collection_plan import CollectionPlan
 from graveler_core.gc.findings import Trouble
@@ -118,6 +119,43 @@ class Lake:
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
     return Lake(tmp_path)
+
+
+@pytest.mark.parametrize("written_later", [False, True])
+def test_memory_holds_pages_of_the_listing_only_for_a_moment(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, written_later: bool
+) -> None:
+    """Of the other objects, it holds addresses and sizes as columns."""
+    monkeypatch.setattr(object_listing, "_PAGE", 7)
+    held, most = 0, 0
+
+    class Counted(BlobInfo):
+        """Listed object. `held` is the number of those that exist."""
+
+        def __init__(self, info: BlobInfo) -> None:
+            nonlocal held, most
+            super().__init__(info.address, info.size, info.etag, info.mtime)
+            held += 1
+            most = max(most, held)
+
+        def __del__(self) -> None:
+            nonlocal held
+            held -= 1
+
+    class Listing(PassingBlobs):
+        def list(self, prefix: str = "", after: str = "") -> Iterator[BlobInfo]:
+            return map(Counted, self.beneath.list(prefix, after))
+
+    if written_later:
+        last = lake.root / OLD / max(name for name in lake.objects if name.startswith("data/"))
+        later = (lake.world.clock.time + timedelta(days=2)).timestamp()
+        os.utime(last, (later, later))
+    opened = lake.world.blobs
+    with monkeypatch.context() as patch:
+        patch.setattr(opened, "at", partial(lambda at, uri: Listing(at(uri)), opened.at))
+        assert lake.state(NOW) is (NamespaceState.WRITTEN if written_later else NamespaceState.RELEASED)
+    assert bool(lake.objects) is written_later
+    assert 7 <= most < 3 * 7
 
 
 def test_nothing_is_left_after_three_graces(lake: Lake) -> None:
