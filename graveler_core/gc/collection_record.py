@@ -176,7 +176,7 @@ class CollectionRecord:
         """
         now, record = self._stores.clock.now(), self.value
         young = tuple(one for one in record.past if now - one.since < REMEMBERED)
-        old = record.past[len(young) :]
+        old = tuple(one for one in record.past if now - one.since >= REMEMBERED)
         past = deleted.model_copy(update={"state": CollectionState.DELETED, "since": now})
         if record.expired is None:
             return self._swap(current=None, past=(past, *young))

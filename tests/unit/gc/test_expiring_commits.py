@@ -440,6 +440,33 @@ def test_addresses_of_expired_commits_are_never_forgotten(lake: Lake, history: l
         assert caught.value.kind is Kind.ContentCollected
 
 
+def test_addresses_are_not_forgotten_if_clocks_differ(lake: Lake, history: list[CommitId]) -> None:
+    """The machine that entered the set before had a clock that was ahead, so that set becomes old later."""
+
+    def collect_a_reset() -> None:
+        lake.branch().put("y", b"y")
+        lake.branch().reset()
+        assert lake.collect(NOW).deleted > 0
+
+    ahead = timedelta(hours=5)
+    lake.sleep(ahead)
+    collect_a_reset()
+    lake.sleep(-ahead)
+    follow(lake, 30)
+    assert lake.collect(NOW).expired > 0
+    lake.sleep(REMEMBERED + ahead / 2)
+    with smallest.patched({"graveler_core.gc.collection_record.FALLEN": 1}):
+        collect_a_reset()
+    forever = record(lake).forever
+    assert forever is not None
+    for id in history[:3]:
+        entry = lake.repo.at(id).get("x")
+        assert entry is not None
+        with pytest.raises(Conflict) as caught:
+            lake.branch().stage("again", entry)
+        assert caught.value.kind is Kind.ContentCollected
+
+
 def test_damage_ends_it(lake: Lake, history: list[CommitId]) -> None:
     """A missing header could be that of a commit which keeps others."""
     follow(lake, 30)
