@@ -1,4 +1,4 @@
-"""Commits that a killed process has written only in part, so that a run to which the layout refers does not exist.
+"""Commits that are written only in part, so that a run to which the layout refers does not exist.
 
 Such a run names nothing that can be read, so the walk over names (`gc.named_addresses`) goes on without it if nothing
 leads, or has ever led, to the commit. Otherwise the run was lost, and the walk ends with an error.
@@ -10,6 +10,10 @@ the complete commit only after somebody has written the run, and this is after t
   from commits, or from its caller. For the walk, the commit is like one of which nothing is stored yet: the proofs of
   `gc.collection`, `gc.namespaces` and `erasure.flow` cover flows that make a name visible later.
 * A flow writes a run of the same content for another commit. The same holds for that flow.
+
+Processes that were killed leave such commits, and a restoration of a dump that is not complete. It writes layouts
+before runs, into a bare repository. A reference is created after all runs have been written, and before that nobody can
+read the names. At its end, a restoration finds out which content was deleted meanwhile (`transfer.collections`).
 
 That nothing has ever led to a commit is known after a collection has recorded as former heads what nothing led to when
 the repository began to record them (`gc.unreached`). Before that, no commit is left out. A collection removes these
@@ -46,6 +50,8 @@ class HalfWrittenCommits:
         """Return true if a run does not exist, and nothing has ever led to the commit that refers to it."""
         if self.stores.kv.get(*keys.stored_object(self.repository, run)) is not None:
             return False
+        if self.repository.bare:
+            return True
         if not self._read:
             record = CollectionRecord(self.stores, self.repository)
             plan = CollectionPlan(dry_run=True)

@@ -21,7 +21,9 @@ from graveler_core.model.index import RunLocation
 from graveler_core.objects.commits import CommitCache, prepare, read_commit
 from graveler_core.records import access
 from graveler_core.records import layout as keys
+from graveler_core.records.layout import OBJECTS
 from graveler_core.testing.plain_store import PlainStore
+from graveler_core.transfer import restore
 from tests.unit.engine.flows import table
 from tests.unit.engine.interposed import Crash
 from tests.unit.gc.lake import NOW, Lake
@@ -198,3 +200,33 @@ def test_a_commit_that_may_have_been_reached_is_damage(tmp_path: Path, how: str)
             lake.world.kv.set(where.partition, where.key, b"damaged")
     with pytest.raises(CorruptData, match="is missing"):
         list(named_addresses(lake.world.stores(), lake.record, lambda more: None))
+
+
+class DyingBeforeRuns(PlainStore):
+    """Dies when a batch with runs is to be written."""
+
+    def set_many(self, items: Sequence[Item]) -> None:
+        if any(key.startswith(OBJECTS) for _, key, _ in items):
+            raise Crash
+        bulk.set_many(self.inner, items)
+
+
+def test_an_incomplete_restoration_stops_no_collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It writes the layouts before the runs."""
+    lake, other = adopted(tmp_path)
+    lake.branch().stage_many(table(ROWS))
+    lake.branch().commit("with a run")
+    dump = (tmp_path / "dump").as_uri()
+    lake.repo.dump_refs(dump)
+    monkeypatch.setattr(restore, "BATCH_ROWS", 1)
+    lake.world.graveler().create_bare_repository("copy", (tmp_path / "copy").as_uri())
+    dying = DyingBeforeRuns(lake.world.kv)
+    with suppress(Crash):
+        lake.world.graveler(dying).repository("copy").restore_refs(dump)
+    copied = lake.world.graveler().repository("copy")
+    assert any(lake.world.kv.scan(keys.partition(copied._record), prefix=b"layouts/"))
+    lake.sleep(GRACE + DAY)
+    collect_other(lake, other)
+    lake.collect()
+    copied.restore_refs(dump)
+    assert len(list(copied.at("main").list())) == len(ROWS) + 1
