@@ -26,9 +26,9 @@ from graveler_core.committed.index.successor import Successor, small_successor, 
 from graveler_core.engine.building.changes import StagedChanges
 from graveler_core.engine.building.trees import build_index, compact_view, settle_on_head
 from graveler_core.engine.committing.draft import CommitContent, Draft, new_commit
-from graveler_core.engine.committing.head import NewHead, advance, find_by_key, find_tried
+from graveler_core.engine.committing.earlier_attempts import TriedCommits, find_by_key, find_tried
+from graveler_core.engine.committing.head import NewHead, advance
 from graveler_core.engine.committing.seal import seal
-from graveler_core.engine.committing.tried_commits import TriedCommits
 from graveler_core.engine.protocol.install import InstallDecision, InstallVerdict, decide, without_tail
 from graveler_core.engine.protocol.registers import fresh
 from graveler_core.engine.protocol.restrictions import require_permitted

@@ -32,14 +32,21 @@ merge may have taken long.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
-from graveler_core.engine.committing.draft import Draft, begin_operation, begun_operation
-from graveler_core.engine.committing.tried_commits import TriedCommits, unknown_outcome
+from graveler_core.engine.committing.draft import Draft
+from graveler_core.engine.committing.earlier_attempts import (
+    TriedCommits,
+    find_by_key,
+    find_tried,
+    first_parents_of,
+    header_of,
+    unknown_outcome,
+)
 from graveler_core.engine.compacting.index_maintenance import start_maintenance
 from graveler_core.engine.protocol import hooks
 from graveler_core.engine.protocol.hooks import HookedChange
@@ -56,19 +63,17 @@ from graveler_core.errors import (
     GravelerError,
     Kind,
     NoChanges,
-    NotFound,
     OutcomeUnknown,
     PredicateFailed,
     SlowDown,
 )
-from graveler_core.model.entities import BranchRecord, Commit
+from graveler_core.model.entities import BranchRecord
 from graveler_core.model.ids import BranchId, CommitId, MetarangeId, RepositoryId
 from graveler_core.model.protection import BranchAction
 from graveler_core.model.webhooks import HookEvent
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.records import access
 from graveler_core.records import layout as keys
-from graveler_core.refs.ancestry import first_parents
 from graveler_core.stores import Registers, RetryBudget, Stores
 
 Refusals = tuple[type[GravelerError], ...]
@@ -226,69 +231,6 @@ def _told(stores: Stores, registers: Registers, commit: CommitId) -> dict[str, o
     }
 
 
-def find_by_key(stores: Stores, registers: Registers, draft: Draft, *, read_only: bool = False) -> StoredCommit | None:
-    """Return the commit of an earlier call under the draft's idempotency key, from the chain of the branch's head.
-
-    Register the key if it is new, unless `read_only` is true.
-
-    Raises:
-        InvalidInput: The key was used on another branch.
-    """
-    key = draft.idempotency_key
-    if not key:
-        return None
-    floor = begun_operation(stores, registers, key) if read_only else begin_operation(stores, registers, key)
-    if floor is None:
-        return None
-    existed: Callable[[StoredCommit], bool] | None = None
-    for commit in _first_parents(stores, registers, registers.branch.commit_id):
-        if commit.header.idempotency_key == key:
-            return commit
-        if commit.id == floor:
-            return None
-        existed = existed or _contained_in(_readable(_first_parents(stores, registers, floor)))
-        if existed(commit):  # the branch was reset since the key was registered
-            return None
-    return None
-
-
-def _contained_in(chain: Iterator[StoredCommit]) -> Callable[[StoredCommit], bool]:
-    """Return a function that returns true for commits of a chain of first parents.
-
-    The function must be called with commits in descending order of their generations.
-    """
-    at = next(chain, None)
-
-    def contains(commit: StoredCommit) -> bool:
-        nonlocal at
-        while at is not None and at.header.generation > commit.header.generation:
-            at = next(chain, None)
-        return at is not None and at.id == commit.id
-
-    return contains
-
-
-def _readable(chain: Iterator[StoredCommit]) -> Iterator[StoredCommit]:
-    """Yield commits up to the first one that cannot be read. A hard reset may have left a damaged history."""
-    with suppress(NotFound, CorruptData):
-        yield from chain
-
-
-def find_tried(stores: Stores, registers: Registers, tried: TriedCommits) -> StoredCommit | None:
-    """Return the newest commit that this call tried, from the chain of the branch's head down to the lowest base.
-
-    After a hard reset, a base can be lower than the head when the call began.
-    """
-    floor = min(_header(stores, registers, base).generation for base in tried.bases)
-    for commit in _first_parents(stores, registers, registers.branch.commit_id):
-        if commit.header.generation <= floor:
-            break
-        if commit.id in tried.ids:
-            return commit
-    tried.forget_refused(registers.branch)
-    return None
-
-
 def _prepared(stores: Stores, now: Registers, move: HeadMove) -> NewHead | None:
     """Prepare the new head. Return `None` if the branch changed and the result is no longer valid."""
     try:
@@ -316,17 +258,9 @@ def _not_happened(stores: Stores, registers: Registers) -> bool:
 def _chain(stores: Stores, registers: Registers, head: CommitId) -> set[CommitId]:
     """Return the first parents from a head down to the base from which this attempt swapped, both included."""
     chain: set[CommitId] = set()
-    floor = _header(stores, registers, registers.branch.commit_id).generation
-    for commit in _first_parents(stores, registers, head):
+    floor = header_of(stores, registers, registers.branch.commit_id).generation
+    for commit in first_parents_of(stores, registers, head):
         chain.add(commit.id)
         if commit.header.generation <= floor:
             break
     return chain
-
-
-def _first_parents(stores: Stores, registers: Registers, head: CommitId) -> Iterator[StoredCommit]:
-    return first_parents(lambda commit: commit_of(stores, registers.repository, commit), head)
-
-
-def _header(stores: Stores, registers: Registers, commit: CommitId) -> Commit:
-    return commit_of(stores, registers.repository, commit).header

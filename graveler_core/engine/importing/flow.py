@@ -50,7 +50,8 @@ from graveler_core.committed.index.lookup import lookup_many
 from graveler_core.committed.index.scan import scan
 from graveler_core.committed.trees import DECISIVE
 from graveler_core.engine.committing.draft import CommitContent, Draft, new_commit
-from graveler_core.engine.committing.head import HeadMove, NewHead, find_by_key, move_head
+from graveler_core.engine.committing.earlier_attempts import find_by_key
+from graveler_core.engine.committing.head import HeadMove, NewHead, move_head
 from graveler_core.engine.importing.building import Built, build_on, carried, on_compacted
 from graveler_core.engine.importing.gathering import Gathered, gather, require_something
 from graveler_core.engine.importing.namespaces import require_apart

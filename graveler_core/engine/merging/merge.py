@@ -28,7 +28,8 @@ from functools import partial
 from graveler_core.committed.index.replay import rest
 from graveler_core.committed.index.resolutions import MergeRules, resolutions
 from graveler_core.engine.committing.draft import CommitContent, Draft, new_commit
-from graveler_core.engine.committing.head import HeadMove, NewHead, find_by_key, move_head
+from graveler_core.engine.committing.earlier_attempts import find_by_key
+from graveler_core.engine.committing.head import HeadMove, NewHead, move_head
 from graveler_core.engine.merging.chain import MergeCall, chain, has_effect, repeated_commits
 from graveler_core.engine.merging.combine import Combination, decide
 from graveler_core.engine.merging.sides import MergeRequest, Sides, sides_of

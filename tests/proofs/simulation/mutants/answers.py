@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from graveler_core.codec.records import encode
-from graveler_core.engine.committing import commit, head, tried_commits
+from graveler_core.engine.committing import commit, earlier_attempts, head
 from graveler_core.engine.committing.draft import Draft
 from graveler_core.engine.committing.head import NewHead
 from graveler_core.engine.compacting import compaction
@@ -23,7 +23,7 @@ from graveler_core.stores import Registers, Stores
 from tests.proofs.simulation.mutants.plant import instead, mutant
 
 HEAD_MOVERS = (commit, head)
-FORGOTTEN = (tried_commits.TriedCommits, "reported", lambda _: nullcontext())
+FORGOTTEN = (earlier_attempts.TriedCommits, "reported", lambda _: nullcontext())
 
 
 @mutant(seed=4, breaks="5")

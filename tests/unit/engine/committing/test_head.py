@@ -8,8 +8,7 @@ from typing import TypeVar
 import pytest
 
 from graveler_core.engine.committing.draft import Draft
-from graveler_core.engine.committing.head import find_by_key, find_tried
-from graveler_core.engine.committing.tried_commits import TriedCommits
+from graveler_core.engine.committing.earlier_attempts import TriedCommits, find_by_key, find_tried
 from graveler_core.engine.protocol.registers import fresh
 from graveler_core.errors import Conflict, GravelerError, OutcomeUnknown, Unavailable
 from graveler_core.facade.repository import Repository
