@@ -21,7 +21,7 @@ from tests.proofs.simulation.mutants.lifecycle import ACCESS
 from tests.proofs.simulation.mutants.plant import GARBAGE, instead, mutant
 
 
-@mutant(seed=684, breaks=GARBAGE, theme=RESTORATIONS)
+@mutant(seed=273, breaks=GARBAGE, theme=RESTORATIONS)
 def restoration_removes_the_record_that_stands_there() -> Iterator[None]:
     """A restoration removes any record that has the name, and then creates its own record."""
 
@@ -36,7 +36,7 @@ def restoration_removes_the_record_that_stands_there() -> Iterator[None]:
         yield
 
 
-@mutant(seed=31, breaks="7", theme=CONTESTED)
+@mutant(seed=36, breaks="7", theme=CONTESTED)
 def cleaner_empties_without_a_claim() -> Iterator[None]:
     """A cleaner empties the repository of a deleted entry without claiming the entry."""
     with instead((deleted, "_enter", lambda work, held, state, **_: held)):
@@ -69,7 +69,7 @@ def cleaner_keeps_namespaces() -> Iterator[None]:
         yield
 
 
-@mutant(seed=11, breaks=GARBAGE, theme=AT_THE_END)
+@mutant(seed=1, breaks=GARBAGE, theme=AT_THE_END)
 def cleaner_keeps_owner_files() -> Iterator[None]:
     """A cleaner does not delete the owner files of interrupted creations."""
     nothing = SimpleNamespace(remove=lambda *_: None, write=lambda *_: None)
@@ -104,7 +104,7 @@ def owner_files_of_claims_that_are_gone_are_written_again() -> Iterator[None]:
         yield
 
 
-@mutant(seed=1, breaks=GARBAGE, theme=AT_THE_END)
+@mutant(seed=3, breaks=GARBAGE, theme=AT_THE_END)
 def repository_is_emptied_before_its_layers() -> Iterator[None]:
     """A cleaner drops the records that name the layers before it drops the layers."""
     with instead((deleted, "_layers_dropped", lambda *_: iter(()))):
@@ -170,7 +170,7 @@ def restoration_of_what_was_never_active() -> Iterator[None]:
         yield
 
 
-@mutant(seed=203, breaks="7", theme=CONTESTED)
+@mutant(seed=255, breaks="7", theme=CONTESTED)
 def restoration_removes_the_entry_last() -> Iterator[None]:
     """A restoration activates the repository first and removes the deleted entry afterwards."""
     put_off: dict[str, Any] = {}

@@ -70,7 +70,7 @@ def withdrawn_erasures_delete() -> Iterator[None]:
         yield
 
 
-@mutant(seed=27, breaks=ERASED, theme=collecting.ERASED_PUTS)
+@mutant(seed=45, breaks=ERASED, theme=collecting.ERASED_PUTS)
 def repeated_puts_do_not_check_their_address() -> Iterator[None]:
     """A put that is evaluated again does not check whether its content was erased meanwhile."""
     real = write.require_kept

@@ -67,7 +67,7 @@ def reads_again_from_the_cache() -> Iterator[None]:
         yield
 
 
-@mutant(seed=28, breaks="2", theme="versions")
+@mutant(seed=81, breaks="2", theme="versions")
 def versions_ignore_removed_prefixes() -> Iterator[None]:
     """A listing by its version shows the head although a layer removes or restores a prefix."""
     with instead((read, "is_covered", lambda *_: False)):

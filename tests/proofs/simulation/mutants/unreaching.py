@@ -25,7 +25,7 @@ def announced_commits_are_not_revived() -> Iterator[None]:
         yield
 
 
-@mutant(seed=10, breaks="8", theme=THEME)
+@mutant(seed=19, breaks="8", theme=THEME)
 def branches_are_not_renewed() -> Iterator[None]:
     """Slow swaps of branches succeed after the references were read for the last time."""
     with instead((UnreachedCommits, "_renew_branches", lambda self: None)):
