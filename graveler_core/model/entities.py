@@ -76,6 +76,8 @@ class RepositoryRecord(Record):
     """Time at which the current state was entered."""
     was_active: bool = Field(default=False, exclude_if=operator.not_)
     """True once the repository has left the state `active`. Only such a repository can be restored."""
+    deletions: int = Field(default=0, ge=0, exclude_if=operator.not_)
+    """Number of times that it was deleted. It tells the record of a deletion from that of an earlier one."""
     read_only: bool = Field(default=False, exclude_if=operator.not_)
     """True if nothing that users see may change."""
     protection: tuple[ProtectionRule, ...] = Field(default=(), exclude_if=operator.not_)

@@ -4,9 +4,10 @@
    any more.
 2. An entry that is `deleted` within its time is skipped: the repository can be restored, and late writers may still
    write to it. Otherwise the entry becomes `purging` ✓.
-3. `repos/<name>` is read. If it has the uid and is `initial` or `active`, the entry is void and is removed ✓.
-   Otherwise the entry becomes `emptying` ✓, and only from then on anything is removed: first the record, if it says
-   `deleting` ✓.
+3. `repos/<name>` is read. If it has the uid and is `initial` or `active`, the entry is void and is removed ✓, unless
+   the record is left by the restoration of an earlier deletion. If it is `deleting`, but the entry is of an earlier
+   deletion, the entry becomes that of this deletion ✓, as `deleted` (`engine.repositories.deletion`). Otherwise the
+   entry becomes `emptying` ✓, and only from then on anything is removed: first the record, if it says `deleting` ✓.
 4. All layers of all branches and cleanup records are dropped. Then the partitions are dropped, with these records,
    which named the layers.
 5. The namespace is entered as abandoned, so that its objects can be deleted (`gc.namespaces`). If the repository was
@@ -39,6 +40,7 @@ from datetime import timedelta
 
 from graveler_core.blobs.missing_bucket import bucket_may_be_missing
 from graveler_core.engine.cleaning.work import CleaningCall, Position, Step
+from graveler_core.engine.repositories.deletion import enter_for_cleaner
 from graveler_core.engine.staging import pressure
 from graveler_core.errors import PredicateFailed
 from graveler_core.model.entities import (
@@ -98,8 +100,13 @@ def _taken(work: CleaningCall, held: Held[DeletedRepository]) -> Held[DeletedRep
     if entry.state is DeletedState.DELETED:
         held = _enter(work, held, DeletedState.PURGING)
     if not held.value.emptying:
-        if _is_reachable(work, entry.repository):
-            access.remove(work.stores.kv, _where(held), held)
+        standing = _standing(work, entry.repository)
+        if standing is not None and standing.state is not RepositoryState.DELETING:
+            access.remove(work.stores.kv, _where(held), held)  # it exists, or a restoration may make it exist
+            return None
+        if standing is not None and standing.deletions > entry.repository.deletions:
+            enter_for_cleaner(work.stores, standing)
+            work.done.waiting += 1
             return None
         held = _enter(work, held, DeletedState.PURGING, emptying=True)
     _remove_record(work, entry.repository)
@@ -127,12 +134,14 @@ def _enter(
     return access.replace(work.stores.kv, _where(held), held, entry, mine=lambda current: current.nonce == nonce)
 
 
-def _is_reachable(work: CleaningCall, repo: RepositoryRecord) -> bool:
-    """Return `True` if the repository exists, or a restoration may be about to make it exist."""
+def _standing(work: CleaningCall, repo: RepositoryRecord) -> RepositoryRecord | None:
+    """Read the record that has the name, if it is of this repository, and not left by the restoration of an earlier
+    deletion, which cannot succeed any more.
+    """
     standing = repositories.find(work.stores.kv, repo.id)
-    return (
-        standing is not None and standing.value.uid == repo.uid and standing.value.state is not RepositoryState.DELETING
-    )
+    if standing is None or standing.value.uid != repo.uid or standing.value.deletions < repo.deletions:
+        return None
+    return standing.value
 
 
 def _remove_record(work: CleaningCall, repo: RepositoryRecord) -> None:

@@ -8,6 +8,11 @@ A cleaner may have claimed the entry in the meantime and died since. Then the de
 (`engine.cleaning.deleted`, step 3). The record was read after the claim and says `deleting`, so the repository is
 unreachable, and the entry may become `emptying` ✓. From then on the entry stays until everything is emptied,
 regardless of which process removes the record.
+
+The creation of an entry may arrive late, when a restoration has removed the entry of this deletion already. Then the
+entry of an *earlier* deletion stands beside the active repository, with an old time and old settings. The next deletion
+replaces it ✓. Records of a repository count its deletions, because neither times nor nonces tell which of two is
+earlier: a deletion or a restoration that stalled may write its record after later ones have come and gone.
 """
 
 from __future__ import annotations
@@ -59,7 +64,8 @@ def _delete(stores: Stores, repo: RepositoryId) -> None:
         return
     if not held.value.state.passes:
         repositories.require_changeable(held.value)
-        deleting = repositories.enter(held.value, RepositoryState.DELETING, stores.clock, stores.ids)
+        counted = held.value.model_copy(update={"deletions": held.value.deletions + 1})
+        deleting = repositories.enter(counted, RepositoryState.DELETING, stores.clock, stores.ids)
         try:
             held = access.replace(stores.kv, where, held, deleting)
         except PredicateFailed:
@@ -96,7 +102,8 @@ def complete_deletion(stores: Stores, held: Held[RepositoryRecord]) -> bool:
 
 
 def enter_for_cleaner(stores: Stores, repo: RepositoryRecord) -> Held[DeletedRepository] | None:
-    """Ensure that the entry exists as `deleted`. Otherwise return the entry that a cleaner has claimed.
+    """Ensure that the entry of this deletion, or of a later one, exists as `deleted`. Otherwise return the entry that a
+    cleaner has claimed.
 
     Raises:
         PredicateFailed: The entry changed in the meantime.
@@ -106,9 +113,17 @@ def enter_for_cleaner(stores: Stores, repo: RepositoryRecord) -> Held[DeletedRep
         repository=repo, state=DeletedState.DELETED, nonce=Nonce(stores.ids.fresh()), since=stores.clock.now()
     )
     known = access.read(stores.kv, where)
-    if known is None or known.value.state is DeletedState.RESTORING:
+    if known is None or _is_replaced(known.value, repo):
         access.replace(stores.kv, where, known, entry, mine=partial(_is_entry, entry.nonce))
-    return known if known is not None and known.value.state is DeletedState.PURGING else None
+        return None
+    return known if known.value.state is DeletedState.PURGING else None
+
+
+def _is_replaced(known: DeletedRepository, repo: RepositoryRecord) -> bool:
+    """Return true if a deletion replaces an entry: that of an earlier deletion, or its own while it is restored."""
+    if known.repository.deletions == repo.deletions:
+        return known.state is DeletedState.RESTORING
+    return known.repository.deletions < repo.deletions and not known.emptying
 
 
 def leave_to_cleaner(stores: Stores, repo: RepositoryRecord) -> None:

@@ -187,10 +187,10 @@ def _is_claimed(stores: Stores, repo: RepositoryRecord) -> bool:
 def _initial(stores: Stores, repo: RepositoryRecord) -> Held[RepositoryRecord]:
     """Take the name, or the record of this repository that a deletion or a failed restoration left there.
 
-    That record is never removed first: the entry may be gone by now, and then no other record names the repository.
+    That record is never removed first: the entry may be gone by now, and then no other record names the repository. It
+    has the newer settings, unless it is of an earlier deletion than the entry.
     """
     where = keys.repository(repo.id)
-    record = repositories.enter(repo, RepositoryState.INITIAL, stores.clock, stores.ids)
 
     def attempt() -> Held[RepositoryRecord] | None:
         standing = access.read(stores.kv, where)
@@ -200,6 +200,8 @@ def _initial(stores: Stores, repo: RepositoryRecord) -> Held[RepositoryRecord]:
                 kind=Kind.RepositoryExists,
                 repository=repo.id,
             )
+        newest = repo if standing is None or standing.value.deletions < repo.deletions else standing.value
+        record = repositories.enter(newest, RepositoryState.INITIAL, stores.clock, stores.ids)
         with suppress(PredicateFailed):
             return access.replace(stores.kv, where, standing, record)
         return None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
+from tests.proofs.model.lifecycle.deleting import entered
 from tests.proofs.model.lifecycle.registers import (
     DELETED,
     DELETING,
@@ -16,6 +17,7 @@ from tests.proofs.model.lifecycle.registers import (
     Entry,
     Flow,
     Registers,
+    Repository,
 )
 
 
@@ -38,7 +40,12 @@ def clean(r: Registers, uid: str, by: str) -> Flow:
         yield None
         if not r.swap_entry(uid, entry, claimed):
             return "nothing"
-    if claimed.state == EMPTYING or not (yield from _reachable(r, uid, claimed)):
+    standing = None if claimed.state == EMPTYING else (yield from _standing(r, uid, claimed))
+    earlier = standing is not None and claimed.repository.deletions < standing.deletions
+    if standing is not None and standing.state == DELETING and earlier and not r.former.purge_earlier:
+        yield from entered(r, claimed.name, standing, by)
+        return "nothing"
+    if standing is None or standing.state == DELETING:
         if claimed.state == PURGING and not r.former.void_while_emptying:
             unsaid, claimed = claimed, claimed._replace(state=EMPTYING, nonce=r.nonce(f"{by}e{claimed.nonce}"))
             yield None
@@ -53,13 +60,17 @@ def clean(r: Registers, uid: str, by: str) -> Flow:
     return "cleaned"
 
 
-def _reachable(r: Registers, uid: str, claimed: Entry) -> Generator[None, None, bool]:
-    """Whether the repository is there, or a restoration of it may be under way: then the entry is void."""
+def _standing(r: Registers, uid: str, claimed: Entry) -> Generator[None, None, Repository | None]:
+    """The record of the repository, but not that of a restoration of an earlier deletion. Unless it is `deleting`, a
+    restoration may be under way, and the entry is void.
+    """
     if r.former.purge_unchecked:
-        return False
+        return None
     yield None
     standing = r.repositories.get(claimed.name)
-    return standing is not None and standing.uid == uid and standing.state != DELETING
+    if standing is None or standing.uid != uid or standing.deletions < claimed.repository.deletions:
+        return None
+    return standing
 
 
 def _record_removed(r: Registers, uid: str, claimed: Entry) -> Generator[None, None, None]:
@@ -76,12 +87,12 @@ def _record_removed(r: Registers, uid: str, claimed: Entry) -> Generator[None, N
 
 def _empty(r: Registers, uid: str, claimed: Entry) -> Generator[None, None, None]:
     yield None
-    r.purge(uid)
+    r.purge(claimed)
     if not r.former.no_grace:
         # Longer than any call that may still write for this uid.
         yield lambda registers: uid not in registers.writing  # type: ignore[misc]
         yield None
-        r.purge(uid)
+        r.purge(claimed)
     place = claimed.repository.place
     while True:
         yield None

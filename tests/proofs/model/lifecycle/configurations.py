@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from tests.proofs.model.lifecycle.cleaning import clean
 from tests.proofs.model.lifecycle.creating import create
-from tests.proofs.model.lifecycle.deleting import delete
-from tests.proofs.model.lifecycle.registers import DELETED, DELETING, INITIAL, PURGING, Entry, Flow, Registers
+from tests.proofs.model.lifecycle.deleting import delete, entered
+from tests.proofs.model.lifecycle.registers import (
+    DELETED,
+    DELETING,
+    INITIAL,
+    PURGING,
+    Entry,
+    Flow,
+    Registers,
+    Repository,
+)
 from tests.proofs.model.lifecycle.restoring import undelete
 from tests.proofs.model.lifecycle.search import Configuration
 
@@ -87,8 +96,31 @@ def _restoration_of_which_a_request_is_lost(r: Registers) -> list[Flow]:
     return [undelete(r, "0", "u", lost=True), clean(r, "0", "k"), clean(r, "0", "l"), delete(r, "r", "d")]
 
 
+def _entry_of_an_earlier_deletion(r: Registers) -> list[Flow]:
+    """The entry of a deletion arrives after the restoration."""
+    _deleted(r)
+    r.place("r", "0", "p", deletions=1)
+    return [delete(r, "r", "d"), undelete(r, "0", "u"), clean(r, "0", "k"), delete(r, "r", "e")]
+
+
+def _stalled_deletion(r: Registers) -> list[Flow]:
+    """Its record is gone, because the repository was restored."""
+    _deleted(r)
+    stalled = r.entries.pop("0").repository
+    r.place("r", "0", "p", deletions=1)
+    return [_entered(r, stalled), delete(r, "r", "d"), undelete(r, "0", "u"), clean(r, "0", "k")]
+
+
+def _entered(r: Registers, held: Repository) -> Flow:
+    yield from entered(r, "r", held, "s")
+    yield None
+    r.swap_repository("r", held, None)
+    return "deleted"
+
+
 def _deleted(r: Registers) -> None:
-    held = r.place("r", "0", "p")._replace(state=DELETING, nonce="1")
+    held = r.place("r", "0", "p")._replace(state=DELETING, nonce="1", deletions=1)
+    r.newest["0"] = 1
     del r.repositories["r"]
     r.entries["0"] = Entry(DELETED, "2", held, "r")
 
@@ -109,6 +141,8 @@ CONFIGURATIONS = [
         _deletions_around_a_restoration,
         _record_of_a_failed_restoration,
         _restoration_of_which_a_request_is_lost,
+        _entry_of_an_earlier_deletion,
+        _stalled_deletion,
     )
 ]
 

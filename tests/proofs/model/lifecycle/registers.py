@@ -29,6 +29,8 @@ class Repository(NamedTuple):
     bare: bool = False
     finished: bool = False
     """Whether it was active once."""
+    deletions: int = 0
+    """How often it was deleted. Its settings may have changed before each deletion."""
 
 
 class Entry(NamedTuple):
@@ -79,6 +81,14 @@ class Former:
     """Deletion removes the repository record before it writes the entry."""
     delete_ignores_restoring: bool = False
     """Deletion takes any entry for its own."""
+    delete_keeps_earlier: bool = False
+    """Deletion takes an entry of an earlier deletion for its own."""
+    delete_replaces_later: bool = False
+    """Deletion replaces the entry of any other deletion."""
+    purge_earlier: bool = False
+    """The cleaner empties by an entry of an earlier deletion."""
+    restore_settings_of_entry: bool = False
+    """Undelete writes the settings of the entry over those of a record that stands."""
     look_before_claim: bool = False
     """Creation looks for other claims, then claims."""
     active_before_branch: bool = False
@@ -106,7 +116,7 @@ class Former:
 class Registers:
     """All of them, and the ghost state that the checks need."""
 
-    __slots__ = ("claims", "content", "entries", "former", "repositories", "writing")
+    __slots__ = ("claims", "content", "entries", "former", "newest", "repositories", "writing")
 
     def __init__(self, former: Former) -> None:
         self.former = former
@@ -115,21 +125,23 @@ class Registers:
         """By uid: a name may have several."""
         self.claims: dict[str, Claim] = {}
         self.content: dict[str, frozenset[str]] = {}
+        self.newest: dict[str, int] = {}
+        """By uid: the number of deletions of a repository that could be reached."""
         self.writing: set[str] = set()
         """The uids whose creation is under way, and may still write."""
 
     def key(self) -> tuple[Any, ...]:
         """The whole state, hashable."""
-        stored: tuple[dict[str, Any], ...] = (self.repositories, self.entries, self.claims, self.content)
+        stored: tuple[dict[str, Any], ...] = (self.repositories, self.entries, self.claims, self.content, self.newest)
         return (*(frozenset(register.items()) for register in stored), frozenset(self.writing))
 
     def nonce(self, fresh: str) -> str:
         """A nonce, where states carry one."""
         return "" if self.former.no_nonce else fresh
 
-    def place(self, name: str, uid: str, place: str, *, bare: bool = False) -> Repository:
+    def place(self, name: str, uid: str, place: str, *, bare: bool = False, deletions: int = 0) -> Repository:
         """Put an active repository there, whole."""
-        repository = Repository(uid, ACTIVE, "0", place, bare, finished=True)
+        repository = Repository(uid, ACTIVE, "0", place, bare, finished=True, deletions=deletions)
         self.repositories[name] = repository
         self.claims[place] = Claim(uid, "0")
         self.content[uid] = frozenset() if bare else WHOLE
@@ -137,7 +149,13 @@ class Registers:
 
     def swap_repository(self, name: str, old: Repository | None, new: Repository | None) -> bool:
         """Compare-and-swap of the repository record; None is no record."""
-        return self._swapped(self.repositories, name, old, new)
+        swapped = self._swapped(self.repositories, name, old, new)
+        if swapped and new is not None:
+            if new.state == ACTIVE and new.deletions < self.newest.get(new.uid, 0):
+                raise Broken(f"{name} is active with older settings")
+            if old is not None and old.state == ACTIVE:
+                self.newest[new.uid] = new.deletions
+        return swapped
 
     def swap_entry(self, uid: str, old: Entry | None, new: Entry | None) -> bool:
         """Compare-and-swap of a deleted entry."""
@@ -151,11 +169,15 @@ class Registers:
         """Write something that belongs to a repository."""
         self.content[uid] = self.content.get(uid, frozenset()) | {what}
 
-    def purge(self, uid: str) -> None:
-        """Remove all that belongs to a repository. Nobody may do that to one that can be reached.
+    def purge(self, claimed: Entry) -> None:
+        """Remove all that belongs to a repository. Nobody may do that to one that can be reached, or by an entry that
+        is older than its last deletion.
 
         A restoration whose entry was taken from it may still write its record as `initial`: it will not activate it.
         """
+        uid = claimed.repository.uid
+        if self.content.get(uid) and claimed.repository.deletions < self.newest.get(uid, 0):
+            raise Broken(f"{uid} was emptied by the entry of an earlier deletion")
         for name, repository in self.repositories.items():
             if repository.uid == uid and repository.state == ACTIVE:
                 raise Broken(f"{name} was emptied while active")

@@ -32,10 +32,10 @@ def undelete(r: Registers, uid: str, by: str, *, lost: bool = False) -> Flow:
             return "lost race"
     if not (yield from _left(r, uid, claimed, by)):
         return (yield from _back(r, uid, claimed, by))
-    initial = claimed.repository._replace(state=INITIAL, nonce=r.nonce(f"{by}1{entry.nonce}"))
-    active = initial._replace(state=ACTIVE, nonce=r.nonce(f"{by}2{entry.nonce}"))
-    if not (yield from _named(r, claimed.name, initial)):
+    initial = yield from _named(r, claimed, r.nonce(f"{by}1{entry.nonce}"))
+    if initial is None:
         return (yield from _back(r, uid, claimed, by))
+    active = initial._replace(state=ACTIVE, nonce=r.nonce(f"{by}2{entry.nonce}"))
     if not r.former.restore_entry_last:
         yield None
         if r.former.entry_removed_unconditionally:
@@ -66,14 +66,20 @@ def _gone(r: Registers, uid: str, claimed: Entry) -> Generator[None, None, bool]
     return owner is not None and owner.uid == uid
 
 
-def _named(r: Registers, name: str, initial: Repository) -> Generator[None, None, bool]:
-    """Take the name, or the record of the very repository that a deletion or another restoration left there."""
+def _named(r: Registers, claimed: Entry, nonce: str) -> Generator[None, None, Repository | None]:
+    """Take the name, or the record of the very repository that a deletion or another restoration left there, with its
+    settings.
+    """
     yield None
-    standing = r.repositories.get(name)
-    if standing is not None and (standing.uid != initial.uid or standing.state == ACTIVE):
-        return False
+    standing = r.repositories.get(claimed.name)
+    if standing is not None and (standing.uid != claimed.repository.uid or standing.state == ACTIVE):
+        return None
+    newest = claimed.repository
+    if standing is not None and standing.deletions >= newest.deletions and not r.former.restore_settings_of_entry:
+        newest = standing
+    initial = newest._replace(state=INITIAL, nonce=nonce)
     yield None
-    return r.swap_repository(name, standing, initial)
+    return initial if r.swap_repository(claimed.name, standing, initial) else None
 
 
 def _left(r: Registers, uid: str, claimed: Entry, by: str) -> Generator[None, None, bool]:

@@ -29,6 +29,10 @@ CAUGHT = {
     "restore_claim_unread": "restoration of which a request is lost",
     "entry_after_removal": "two creations",
     "delete_ignores_restoring": "restoration and cleaner",
+    "delete_keeps_earlier": "entry of an earlier deletion",
+    "delete_replaces_later": "stalled deletion",
+    "purge_earlier": "entry of an earlier deletion",
+    "restore_settings_of_entry": "entry of an earlier deletion",
     "look_before_claim": "overlapping namespaces",
     "active_before_branch": "two creations",
     "record_by_active": "two creations",
@@ -43,6 +47,7 @@ LARGE = {
     "restoration and cleaner",
     "record of a failed restoration",
     "restoration of which a request is lost",
+    "entry of an earlier deletion",
 }
 """The slowest configurations, which `./run test --all` adds: no change of the engine changes what the model says."""
 

@@ -46,7 +46,7 @@ def cleaner_empties_without_a_claim() -> Iterator[None]:
 @mutant(seed=47, breaks="7", theme=CONTESTED)
 def cleaner_does_not_look_for_the_repository() -> Iterator[None]:
     """A cleaner empties a claimed repository without checking whether the repository exists again."""
-    with instead((deleted, "_is_reachable", lambda *_: False)):
+    with instead((deleted, "_standing", lambda *_: None)):
         yield
 
 

@@ -22,7 +22,8 @@ from graveler_core.errors import (
     SlowDown,
     Unavailable,
 )
-from graveler_core.model.entities import DeletedState, RepositoryRecord, RepositoryState
+from graveler_core.facade.repository import Repository
+from graveler_core.model.entities import DeletedRepository, DeletedState, RepositoryRecord, RepositoryState
 from graveler_core.model.ids import RepositoryId, RepositoryUid
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -446,6 +447,101 @@ def test_a_void_entry_is_refused(world: World) -> None:
     with pytest.raises(NotUnique):
         world.graveler().undelete_repository("repo")
     assert world.graveler().repository("repo")._record.uid == repo.uid
+
+
+# An entry of an earlier deletion that was created late
+
+
+def entered_late(world: World) -> DeletedRepository:
+    """Delete the repository and restore it. Then the entry of that deletion arrives once more."""
+    repo = deleted(world)
+    held = access.read(world.kv, keys.deleted_repository(NAME, repo.uid))
+    assert held is not None
+    world.graveler().undelete_repository("repo")
+    access.write(world.kv, keys.deleted_repository(NAME, repo.uid), held.value)
+    return held.value
+
+
+def changed(world: World) -> None:
+    """Change settings after the restoration, of users and of a collection."""
+    repo = world.graveler().repository("repo")
+    repo.protect("main")
+    repositories.check_addresses(world.kv, world.ids, repo._record)
+
+
+def check_changed(repo: Repository) -> None:
+    assert repo._record.addresses_checked
+    assert list(repo.protection()) == ["main"]
+
+
+@pytest.mark.parametrize("state", DeletedState)
+def test_a_deletion_replaces_an_entry_of_an_earlier_one(world: World, state: DeletedState) -> None:
+    late = entered_late(world)
+    changed(world)
+    where = keys.deleted_repository(NAME, late.repository.uid)
+    access.write(world.kv, where, late.model_copy(update={"state": state}))
+    world.clock.sleep(timedelta(days=6, hours=23).total_seconds())
+    world.graveler().delete_repository("repo")
+    world.clock.sleep(timedelta(hours=2).total_seconds())
+    done = clean(world.stores(), CleaningPlan())
+    assert (done.waiting, done.repositories, done.failures) == (1, 0, [])
+    check_changed(world.graveler().undelete_repository("repo"))
+
+
+@pytest.mark.parametrize("verb", ["cleaner", "restoration"])
+def test_an_interrupted_deletion_replaces_an_entry_of_an_earlier_one(world: World, verb: str) -> None:
+    """The cleaner completes it, or a restoration begins with the entry and finds the newer record."""
+    entered_late(world)
+    changed(world)
+    world.clock.sleep(timedelta(days=6, hours=23).total_seconds())
+    kv = Interposed(world.kv)
+    kv.fail[2] = Crash()
+    with pytest.raises(Crash):
+        world.graveler(kv).delete_repository("repo")
+    world.clock.sleep(timedelta(hours=2).total_seconds())
+    if verb == "cleaner":
+        done = clean(world.stores(), CleaningPlan())
+        assert (done.deletions, done.waiting, done.repositories) == (1, 1, 0)
+        assert repositories.find(world.kv, NAME) is None
+    check_changed(world.graveler().undelete_repository("repo"))
+
+
+def test_a_cleaner_that_has_taken_an_entry_of_an_earlier_deletion_gives_it_to_the_next_one(world: World) -> None:
+    """It takes the entry, and looks for the record just after the swap of the next deletion."""
+    entered_late(world)
+    changed(world)
+    world.clock.sleep(timedelta(days=7).total_seconds())
+    kv = Interposed(world.kv)
+    kv.fail[2] = Crash()
+
+    def deletes() -> None:
+        with pytest.raises(Crash):
+            world.graveler(kv).delete_repository("repo")
+
+    plan = CleaningPlan(repository="repo")
+    alone, cleaner = Interposed(world.fork().kv), Interposed(world.kv)
+    clean(world.stores(alone), plan)
+    cleaner.before[alone.verbs.index("set_if") + 1] = deletes
+    done = clean(world.stores(cleaner), plan)
+    assert (done.waiting, done.repositories, done.failures) == (1, 0, [])
+    world.graveler().delete_repository("repo")
+    check_changed(world.graveler().undelete_repository("repo"))
+
+
+def test_a_deletion_that_stalled_leaves_the_entry_of_a_later_one(world: World) -> None:
+    """It goes on after the repository was restored, changed and deleted again."""
+    fill(world)
+    kv = Interposed(world.kv)
+
+    def others() -> None:
+        world.graveler().delete_repository("repo")
+        world.graveler().undelete_repository("repo")
+        changed(world)
+        world.graveler().delete_repository("repo")
+
+    kv.before[2] = others
+    world.graveler(kv).delete_repository("repo")
+    check_changed(world.graveler().undelete_repository("repo"))
 
 
 def test_deleted_repositories_are_listed_in_order_and_page_by_page(world: World) -> None:
