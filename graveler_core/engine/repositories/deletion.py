@@ -108,10 +108,7 @@ def enter_for_cleaner(stores: Stores, repo: RepositoryRecord) -> Held[DeletedRep
     Raises:
         PredicateFailed: The entry changed in the meantime.
     """
-    where = keys.deleted_repository(repo.id, repo.uid)
-    entry = DeletedRepository(
-        repository=repo, state=DeletedState.DELETED, nonce=Nonce(stores.ids.fresh()), since=stores.clock.now()
-    )
+    where, entry = keys.deleted_repository(repo.id, repo.uid), _entry(stores, repo)
     known = access.read(stores.kv, where)
     if known is None or _is_replaced(known.value, repo):
         access.replace(stores.kv, where, known, entry, mine=partial(_is_entry, entry.nonce))
@@ -128,7 +125,10 @@ def _is_replaced(known: DeletedRepository, repo: RepositoryRecord) -> bool:
 
 def leave_to_cleaner(stores: Stores, repo: RepositoryRecord) -> None:
     """Ensure that a cleaner finds the data that a creation or a migration has written into a repository that was
-    deleted in the meantime. A cleaner may have emptied it before the last part was written.
+    deleted in the meantime. A cleaner may have emptied it before the last part was written, and removed the entry.
+
+    An entry that exists stays as it is: the repository may have been active since, made so by another run or by a
+    request whose response was lost, and then it can be restored.
 
     Errors are not raised. If all attempts fail, data may be left that nothing removes.
     """
@@ -136,7 +136,8 @@ def leave_to_cleaner(stores: Stores, repo: RepositoryRecord) -> None:
         with suppress(GravelerError):
             standing = repositories.find(stores.kv, repo.id)
             if standing is None or standing.value.uid != repo.uid:
-                enter_for_cleaner(stores, repo)
+                where = keys.deleted_repository(repo.id, repo.uid)
+                access.write_if_absent(stores.kv, where, _entry(stores, repo))
             return
 
 
@@ -170,6 +171,12 @@ def _say_emptying(stores: Stores, claimed: Held[DeletedRepository]) -> None:
     entry = claimed.value.model_copy(update={"nonce": nonce, "since": stores.clock.now(), "emptying": True})
     where = keys.deleted_repository(repo.id, repo.uid)
     access.replace(stores.kv, where, claimed, entry, mine=partial(_is_entry, nonce))
+
+
+def _entry(stores: Stores, repo: RepositoryRecord) -> DeletedRepository:
+    return DeletedRepository(
+        repository=repo, state=DeletedState.DELETED, nonce=Nonce(stores.ids.fresh()), since=stores.clock.now()
+    )
 
 
 def _is_entry(nonce: Nonce, current: DeletedRepository) -> bool:

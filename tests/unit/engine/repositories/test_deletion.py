@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from graveler_core.engine.repositories import deletion
 from graveler_core.errors import GravelerError, Kind, NotFound, OutcomeUnknown, PermissionDenied, Unavailable
-from graveler_core.model.entities import DeletedRepository, DeletedState, RepositoryRecord
+from graveler_core.model.entities import DeletedRepository, DeletedState, RepositoryRecord, RepositoryState
 from graveler_core.model.ids import Nonce, RepositoryId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -96,6 +97,26 @@ def test_a_restoring_entry_is_deleted_again(world: World) -> None:
     world.graveler().delete_repository("repo")
     assert entry_of(world, repo).state is DeletedState.DELETED
     assert repositories.find(world.kv, NAME) is None
+
+
+@pytest.mark.parametrize("deletions", [0, 1], ids=["of a version that does not count deletions", "counted"])
+@pytest.mark.parametrize("state", DeletedState)
+def test_a_creation_that_was_overtaken_does_not_change_the_entry(
+    world: World, state: DeletedState, deletions: int
+) -> None:
+    """Another run of a migration has completed the repository. It was deleted, and this run wakes up."""
+    active = world.graveler().repository("repo")._record
+    initial = active.model_copy(update={"state": RepositoryState.INITIAL})
+    world.graveler().delete_repository("repo")
+    before = entry_of(world, active)
+    repo = before.repository.model_copy(update={"deletions": deletions})
+    before = before.model_copy(update={"state": state, "repository": repo})
+    access.write(world.kv, keys.deleted_repository(NAME, active.uid), before)
+    deletion.leave_to_cleaner(world.stores(), initial)
+    assert entry_of(world, active) == before
+    if state is not DeletedState.PURGING:
+        world.clock.sleep(121)
+        assert world.graveler().undelete_repository("repo")._record.uid == active.uid
 
 
 def test_an_entry_that_changes_meanwhile_is_looked_at_anew(world: World) -> None:
