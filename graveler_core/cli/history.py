@@ -135,7 +135,10 @@ def reflog(  # noqa: PLR0913 - the command line's own options
         int | None, typer.Option("--limit", "-n", metavar="N", min=0, help="Maximum number of events.")
     ] = (None),
     mend: Annotated[
-        bool, typer.Option("--mend", help="Repair a damaged log: set it back to its newest intact commit.")
+        bool,
+        typer.Option(
+            "--mend", help="Repair a damaged log: set it back to its newest intact commit, and remove damaged events."
+        ),
     ] = False,
 ) -> None:
     """List events of branches and tags, newest first: created, deleted, assigned (by a hard reset).
@@ -160,7 +163,7 @@ def _mend(session: Session, target: Uri) -> None:
         raise InvalidInput(f"--mend: needs the URI of a repository, as in graveler://{target.repository}")
     with session.working("reading the log"):
         mended = session.repository(target).mend_reflog()
-    text = "set the log back to its newest intact commit" if mended else "the log is intact"
+    text = "mended the log" if mended else "the log is intact"
     session.out.result({"mended": mended}, text)
 
 

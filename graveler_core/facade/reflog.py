@@ -100,13 +100,15 @@ class Reflog(Handle):
     @operation("mend reflog", needs.repository(Action.MAINTAIN_REPOSITORY))
     def mend_reflog(self) -> bool:
         """Reset the log of branches and tags to its newest commit that is not damaged, or to an empty log if there is
-        none.
+        none. Remove damaged events that are not in the log yet.
 
         Creations, deletions and hard resets since that commit are lost. The branches and tags themselves are not
-        changed. Events that their records remember are logged again at the next change of the branch or tag.
+        changed. Events that their records remember are logged again at the next change of the branch or tag. If the
+        damaged event was a deletion, the deleted branch or tag is missing from reflogs, and cannot be restored.
 
         Returns:
-            True if the log was reset, or did not contain all earlier commits; false if it was not damaged.
+            True if the log was reset, did not contain all earlier commits, or had damaged events; false if nothing was
+            damaged.
 
         Raises:
             CorruptData: the record that names the newest commit of the log is damaged.

@@ -183,7 +183,7 @@ def test_a_log_of_references_that_is_damaged(flights: Cli) -> None:
         header = keys.internal_history(repo._record).headers.at(held.value.commit_id)
         graveler._stores.kv.delete(header.partition, header.key)
     ran = cured(flights, Ailment.REFERENCE_LOG_DAMAGED)
-    assert ran.out == "set the log back to its newest intact commit\n"
+    assert ran.out == "mended the log\n"
 
 
 def test_a_head_that_is_lost(flights: Cli) -> None:

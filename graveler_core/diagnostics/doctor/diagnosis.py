@@ -197,7 +197,7 @@ _MEANINGS: Final[dict[Ailment, _Meaning]] = {
     Ailment.REFERENCE_LOG_DAMAGED: _Meaning(
         Severity.WARNING,
         "reflogs and undeletions fail; branches and tags themselves are not affected",
-        "set it back to its newest intact commit",
+        "set it back to its newest intact commit, and remove damaged events",
     ),
     Ailment.HEAD_DAMAGED: _Meaning(
         Severity.CRITICAL,

@@ -134,12 +134,21 @@ def _log(of: Examination, repo: RepositoryRecord) -> None:
         read_log(of.stores, repo)
     except CorruptData as e:
         log_damaged(of, repo, e.message)
+    damaged: list[CorruptData] = []
+    pending = of.budget.over(access.scan(of.stores.kv, keys.pending_events(repo), damaged=damaged.append))
+    intact = sum(1 for _ in pending)
+    if damaged:
+        what = f"{len(damaged)} of {intact + len(damaged)} events that wait for the log of branches and tags"
+        _log_finding(of, repo, f"{what} cannot be read: {damaged[0].message}")
 
 
 def log_damaged(of: Examination, repo: RepositoryRecord, why: str) -> None:
     """Add the finding that the log of references cannot be read."""
+    _log_finding(of, repo, f"the log of branches and tags cannot be read: {why}")
+
+
+def _log_finding(of: Examination, repo: RepositoryRecord, what: str) -> None:
     where = f"graveler://{repo.id}"
-    what = f"the log of branches and tags cannot be read: {why}"
     of.tell(Ailment.REFERENCE_LOG_DAMAGED, where, what, "graveler", "reflog", where, "--mend")
 
 

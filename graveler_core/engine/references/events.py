@@ -33,6 +33,9 @@ The next fold or read decides the outcome of an intent from the record that now 
 
 Ids identify events, so an event that is written twice or late changes nothing (`engine.references.log`). If two
 folds run concurrently, one swap fails, and that fold checks again which events the log contains by then.
+
+A pending event that cannot be read is logged for operators and left out, until `engine.references.mending` removes it.
+The past in records has the same moves, except those that a damaged intent has kept of a deleted reference.
 """
 
 from __future__ import annotations
@@ -56,6 +59,7 @@ from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
 from graveler_core.refs.branches import reference
 from graveler_core.stores import Stores
+from graveler_core.telemetry.events import tell_damaged
 
 AT_ONCE = 100
 """Number of pending events that are processed together."""
@@ -122,7 +126,7 @@ def fold(stores: Stores, repo: RepositoryRecord) -> int:
     Raises:
         CorruptData: The log is damaged; `details["commit"]` names its commit. No pending event was removed.
     """
-    waiting = access.scan(stores.kv, keys.pending_events(repo))
+    waiting = access.scan(stores.kv, keys.pending_events(repo), damaged=tell_damaged)
     taken = 0
     while page := list(islice(waiting, AT_ONCE)):
         taken += _fold(stores, repo, page)
@@ -188,7 +192,8 @@ def _best(
 ) -> dict[tuple[ReferenceType, str, str], ReferenceEvent]:
     """Return, for each reference that is gone, the intent that contains its latest move."""
     best: dict[tuple[ReferenceType, str, str], ReferenceEvent] = {}
-    for _, held in access.scan(stores.kv, keys.pending_events(repo)) if gone else ():
+    intents = access.scan(stores.kv, keys.pending_events(repo), damaged=tell_damaged)
+    for _, held in intents if gone else ():
         event = held.value
         if event.kind is EventKind.DELETED and event.reference in gone:
             best[event.reference] = max(best.get(event.reference, event), event, key=_knows)

@@ -1,4 +1,4 @@
-"""Repair of the log of references: go back to an intact commit.
+"""Repair of the log of references: remove damaged pending events, and go back to an intact commit.
 
 The references themselves do not depend on it: branches and tags are created, deleted and listed while the log is
 damaged, and their events wait. The log goes back to its newest commit whose index can be read completely, or starts
@@ -7,6 +7,8 @@ on ancestors, which may be lost, and a deletion of unreachable commits that is s
 only ancestors of the current commit are lost, the same is done with the current commit, which has all events. Waiting
 events are still in `pending/` and are logged by the next fold. Creations and assignments in the past of records are
 logged with them. A commit of a fold that lost its swap is also suitable, because all its events have happened.
+
+A pending event that cannot be read is removed. No fold does this, because only a person can decide that it is lost.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from graveler_core.committed.index.scan import scan
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.references.log import ReferenceLog, point, read_internal
 from graveler_core.engine.references.rewriting import write_root
-from graveler_core.errors import CorruptData, NotFound
+from graveler_core.errors import CorruptData, NotFound, PredicateFailed
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import CommitId
 from graveler_core.objects.commits import StoredCommit
@@ -29,7 +31,27 @@ from graveler_core.stores import Stores
 
 
 def mend(stores: Stores, repo: RepositoryRecord) -> bool:
-    """Go back to the newest intact commit of the log, without its ancestors. Return `True` if this was necessary."""
+    """Remove damaged pending events, and go back to the newest intact commit of the log, without its ancestors. Return
+    `True` if any of this was necessary.
+    """
+    removed = _damaged_events_removed(stores, repo)
+    return _set_back(stores, repo) or removed > 0
+
+
+def _damaged_events_removed(stores: Stores, repo: RepositoryRecord) -> int:
+    """Remove the pending events that cannot be read. Return their number."""
+    folder, removed = keys.pending_events(repo), 0
+    for row in stores.kv.scan(folder.partition, prefix=folder.prefix):
+        try:
+            decode(folder.model, row.value, "pending event")
+        except CorruptData:
+            with suppress(PredicateFailed):  # another call has removed it
+                stores.kv.delete_if(folder.partition, row.key, row.predicate)
+            removed += 1
+    return removed
+
+
+def _set_back(stores: Stores, repo: RepositoryRecord) -> bool:
     where = keys.reference_log(repo)
 
     def attempt() -> bool | None:

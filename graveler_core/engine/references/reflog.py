@@ -33,6 +33,7 @@ from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.refs.branches import reference
 from graveler_core.stores import Stores
+from graveler_core.telemetry.events import tell_damaged
 
 MANY = 256
 """Number of pending events above which they are folded before they are read."""
@@ -112,10 +113,10 @@ def require_name(name: str) -> str:
 def _decided(stores: Stores, repo: RepositoryRecord) -> FoldDecision:
     folder = keys.pending_events(repo)
     noted = stores.noted.of(repo)
-    waiting = list(islice(access.scan(stores.kv, folder), MANY + 1))
+    waiting = list(islice(access.scan(stores.kv, folder, damaged=tell_damaged), MANY + 1))
     if len(waiting) > MANY:
         fold_quietly(stores, repo)
-        waiting = list(access.scan(stores.kv, folder))
+        waiting = list(access.scan(stores.kv, folder, damaged=tell_damaged))
     return decide(stores, repo, waiting, noted)
 
 

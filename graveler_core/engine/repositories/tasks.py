@@ -47,6 +47,7 @@ from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
 from graveler_core.stores import Stores
+from graveler_core.telemetry.events import tell_damaged
 from graveler_core.telemetry.secrets import without_secrets
 
 RENEWAL_SECONDS: Final = 10.0
@@ -62,7 +63,7 @@ may raise.
 def begin(stores: Stores, repo: RepositoryRecord, work: ImportTask | DumpTask | RestoreTask, user: str) -> Task:
     """Create a task that nobody runs yet, and remove the records of tasks that ended long ago."""
     now = stores.clock.now()
-    for id, held in access.scan(stores.kv, keys.tasks(repo)):
+    for id, held in access.scan(stores.kv, keys.tasks(repo), damaged=tell_damaged):
         if held.value.state is not TaskState.RUNNING and now - (held.value.renewed or held.value.begun) > KEPT:
             access.remove(stores.kv, keys.tasks(repo).at(id), held)
     task = Task(id=stores.ids.fresh(), user=user, work=work, begun=now, nonce=Nonce(stores.ids.fresh()))

@@ -28,7 +28,7 @@ from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.repositories.deletion import complete_deletion
 from graveler_core.errors import Conflict, CorruptData, GravelerError, Kind, NotFound, NotUnique, PredicateFailed
 from graveler_core.model.entities import DeletedRepository, DeletedState, RepositoryRecord, RepositoryState
-from graveler_core.model.ids import Nonce, RepositoryId
+from graveler_core.model.ids import Nonce, RepositoryId, RepositoryUid
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
@@ -67,6 +67,7 @@ def undelete_repository(stores: Stores, name: RepositoryId, uid: str | None = No
 
     Raises:
         NotFound: No repository with this name can be restored (`RepositoryNotFound`). The message states the reason.
+        CorruptData: An entry is damaged: the one that `uid` names, or any entry of this name if `uid` is not given.
         NotUnique: Another repository has the name by now (`RepositoryExists`).
         Conflict: Another process is restoring or deleting it, has deleted it again, or took over (`LostRace`). An
             interrupted restoration or deletion counts as running for two minutes.
@@ -108,11 +109,11 @@ def _restored(stores: Stores, claimed: Entry, before: Entry) -> RepositoryRecord
 
 def _chosen(stores: Stores, name: RepositoryId, uid: str | None) -> Entry | None:
     """Return the entry to restore, in state `deleted`, or `None` to look again."""
-    found = [
-        held
-        for _, held in access.scan(stores.kv, keys.DELETED_REPOSITORIES, prefix=f"{name}/")
-        if uid is None or held.value.repository.uid == uid
-    ]
+    if uid is None:
+        found = [held for _, held in access.scan(stores.kv, keys.DELETED_REPOSITORIES, prefix=f"{name}/")]
+    else:  # reads no entry of another repository, which may be damaged
+        named = access.read(stores.kv, keys.deleted_repository(name, RepositoryUid(uid)))
+        found = [] if named is None else [named]
     fit = [held for held in found if held.value.state is not DeletedState.PURGING and held.value.repository.was_active]
     if not fit:
         if _completed(stores, name, uid, found):

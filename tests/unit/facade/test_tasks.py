@@ -11,6 +11,7 @@ from graveler_core.engine.repositories import tasks
 from graveler_core.errors import Conflict, InvalidInput, NotFound, OutcomeUnknown, Unavailable
 from graveler_core.facade.repository import Repository
 from graveler_core.model.tasks import KEPT, LEASE, Task, TaskState
+from graveler_core.records import layout as keys
 from tests.unit.engine.importing.sources import lake
 from tests.unit.engine.world import World
 
@@ -51,6 +52,13 @@ def test_single_objects_are_imported(repo: Repository, uri: str) -> None:
     task = repo.begin_import("main", objects={"x/one": f"{uri}/raw/a", "two": f"{uri}/raw/b"})
     assert repo.run_task(task.id).state is TaskState.DONE
     assert [entry.path for entry in repo.at("main").list()] == ["two", "x/one"]
+
+
+def test_a_damaged_record_of_another_task_does_not_matter(world: World, repo: Repository, uri: str) -> None:
+    folder = keys.tasks(repo._record)
+    world.kv.set(folder.partition, folder.prefix + b"abc", b"damaged")
+    task = repo.begin_import("main", uri=uri)
+    assert repo.run_task(task.id).state is TaskState.DONE
 
 
 def test_an_error_is_kept(repo: Repository) -> None:

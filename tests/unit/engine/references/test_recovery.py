@@ -9,6 +9,9 @@ from dataclasses import replace
 
 import pytest
 
+from graveler_core.diagnostics.doctor.diagnosis import Ailment
+from graveler_core.diagnostics.doctor.examining import examine
+from graveler_core.engine.references import reflog
 from graveler_core.engine.references.events import fold
 from graveler_core.errors import CorruptData, DirtyBranch, InvalidInput, NotFound, NotUnique, PermissionDenied
 from graveler_core.facade.graveler import Graveler
@@ -159,6 +162,29 @@ class TestLostCommits:
         repo.delete_branch("dev")
         assert fold(world.stores(), repo._record) == 2
         assert [event.kind for event in repo.reflog()] == ["deleted", "created"]
+
+    @pytest.mark.parametrize("crowded", [False, True])
+    def test_a_damaged_pending_event_is_left_out_and_removed(
+        self, world: World, repo: Repository, monkeypatch: pytest.MonkeyPatch, crowded: bool
+    ) -> None:
+        if crowded:
+            monkeypatch.setattr(reflog, "MANY", 1)  # the events are folded first
+        for name in ("kept", "gone"):
+            repo.create_branch(name, "main")
+        repo.delete_branch("gone")
+        folder = keys.pending_events(repo._record)
+        world.kv.set(folder.partition, folder.prefix + b"x", b"damaged")
+        assert [event.name for event in repo.reflog()] == ["gone", "gone", "kept"]
+        assert [event.kind for event in repo.reflog("kept")] == ["created"]
+        assert repo.undelete_branch("gone").record()
+        assert repo.dump_refs(f"memory://{world.name}-dumps/dump").branches == 3
+        assert [each.thing for each in repo.fsck() if each.damage] == [Thing.REFERENCE_LOG]
+        found = [each for each in examine(world.stores()).found if each.ailment is Ailment.REFERENCE_LOG_DAMAGED]
+        assert ["events that wait for the log" in each.what for each in found] == [True]
+        assert repo.mend_reflog()
+        assert not repo.mend_reflog()
+        assert [event.name for event in repo.reflog()] == ["gone", "gone", "gone", "kept"]
+        assert not [each for each in repo.fsck() if each.damage]
 
 
 class TestVerifiedTags:

@@ -567,6 +567,16 @@ def test_a_damaged_entry_ends_the_listing_or_is_passed_by(world: World) -> None:
     assert [error.details["name"] for error in errors] == ["graveler_deleted/repo/aaa/1"]
 
 
+def test_a_damaged_entry_of_another_repository_does_not_matter_if_one_is_named(world: World) -> None:
+    repo = deleted(world)
+    world.kv.set(keys.DELETED, b"repo/repo/1", b"damaged")
+    with pytest.raises(CorruptData):
+        world.graveler().undelete_repository("repo")
+    with pytest.raises(CorruptData):
+        world.graveler().undelete_repository("repo", uid="1")
+    assert world.graveler().undelete_repository("repo", uid=repo.uid)._record.uid == repo.uid
+
+
 def test_waiting_counts_what_a_cleaner_would_find(world: World) -> None:
     assert world.graveler().waiting().oldest is None
     deleted(world)
