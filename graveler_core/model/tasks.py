@@ -73,8 +73,12 @@ class Task(Record):
     nonce: Nonce
 
     def is_free(self, now: datetime) -> bool:
-        """Return true if no process runs the task, and it has not ended."""
-        return self.state is TaskState.RUNNING and (self.renewed is None or now - self.renewed >= LEASE)
+        """Return true if no process runs the task, and it has not ended.
+
+        A renewal that is later than `now` by the lease was written by a process whose clock is ahead, and does not
+        count.
+        """
+        return self.state is TaskState.RUNNING and (self.renewed is None or abs(now - self.renewed) >= LEASE)
 
 
 def dump_uri(work: DumpTask, id: str) -> str:

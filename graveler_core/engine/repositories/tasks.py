@@ -14,7 +14,9 @@ many processes run a task, in which order, or where they stop:
 * A process dies: the record is not renewed, and after the lease another process claims it. If the first had finished
   the work, the second finds the commit by its key and ends the task with it.
 * A process is slow, and another claims the task: both work, one of them makes the commit, and both find the same one.
-  Renewals of the first fail from then on, which ends its listing. It leaves the record to the other.
+  Renewals of the first fail from then on, which ends its listing. It leaves the record to the other, also if its work
+  fails before it has noticed this.
+* The outcome of the work is unknown: the commit may be made. The task stays as it is, and the next run finds out.
 * A task is cancelled: renewals fail, which ends the listing. If the commit was made before that, the task ends as done,
   because that is what happened. Otherwise it stays cancelled. A cancelled task is never claimed.
 
@@ -37,6 +39,7 @@ from graveler_core.errors import (
     InvalidInput,
     Kind,
     NotFound,
+    OutcomeUnknown,
     PermissionDenied,
     PredicateFailed,
 )
@@ -80,28 +83,29 @@ def run(stores: Stores, repo: RepositoryRecord, id: str, user: str, work: Work) 
     """Run a task to its end, unless another process runs it or it has ended. Return its record.
 
     Any error of the work ends the task as failed. Otherwise it would be run again and again. An error that is not a
-    `GravelerError` is raised, too.
+    `GravelerError` is raised, too. After `OutcomeUnknown`, the task can be run again when its lease is over, and finds
+    the commit.
 
     Raises:
+        OutcomeUnknown: The work may be done.
         PermissionDenied: Another user began the task.
     """
     _require_own(get(stores, repo, id), user)
     claimed = _claim(stores, repo, id)
     if claimed is None:
         return get(stores, repo, id)
-    listed = _Listed(id)
+    listed = _Listed(id, {claimed.nonce})
     try:
         with _renewing(stores, repo, claimed, listed):
             commit = work(claimed, listed.add)
+    except OutcomeUnknown:
+        raise
     except GravelerError as error:
-        if listed.lost:  # whoever has the task says how it ends
-            return get(stores, repo, id)
-        return _change(stores, repo, id, partial(_failed, error.message))
+        return _change(stores, repo, id, partial(_failed, listed.mine, error.message))
     except Exception as error:
-        if not listed.lost:
-            text = without_secrets(f"{type(error).__name__}: {error}")
-            with suppress(GravelerError):  # the error of the work is raised
-                _change(stores, repo, id, partial(_failed, text))
+        text = without_secrets(f"{type(error).__name__}: {error}")
+        with suppress(GravelerError):  # the error of the work is raised
+            _change(stores, repo, id, partial(_failed, listed.mine, text))
         raise
 
     def done(now: Task) -> dict[str, Any]:
@@ -129,9 +133,11 @@ def cancel(stores: Stores, repo: RepositoryRecord, id: str, user: str) -> Task:
     return _change(stores, repo, id, cancelled)
 
 
-def _failed(error: str, now: Task) -> dict[str, Any]:
-    """Return the change for an error, unless the task was cancelled or has ended in another process."""
-    if now.state is not TaskState.RUNNING:
+def _failed(mine: set[Nonce], error: str, now: Task) -> dict[str, Any]:
+    """Return the change for an error, unless the task was cancelled, or another process has claimed it: whoever has the
+    task says how it ends.
+    """
+    if now.state is not TaskState.RUNNING or now.nonce not in mine:
         return {}
     return {"state": TaskState.FAILED, "error": error}
 
@@ -152,6 +158,9 @@ class _Listed:
     """Number of listed objects of a run, and whether the run has lost its task."""
 
     id: str
+    mine: set[Nonce]
+    """Nonces of which the record has one while the run has its task; several if the response of a renewal is missing.
+    """
     objects: int = 0
     lost: bool = False
 
@@ -168,18 +177,17 @@ def _renewing(stores: Stores, repo: RepositoryRecord, claimed: Task, listed: _Li
     over = threading.Event()
 
     def renew() -> None:
-        mine = {claimed.nonce}  # several if the response of a renewal is missing
         while not over.wait(RENEWAL_SECONDS):
             with suppress(GravelerError):  # the next renewal finds out
                 held = _held(stores, repo, claimed.id)
-                if held.value.nonce not in mine:
+                if held.value.nonce not in listed.mine:
                     listed.lost = True
                     return
                 renewed = {"renewed": stores.clock.now(), "objects": listed.objects}
                 nonce = Nonce(stores.ids.fresh())
-                mine.add(nonce)
+                listed.mine.add(nonce)
                 _swap(stores, repo, held, renewed, nonce)
-                mine = {nonce}
+                listed.mine = {nonce}
 
     thread = threading.Thread(target=renew, name=f"graveler-task-{claimed.id}", daemon=True)
     thread.start()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
 from uuid import uuid4
 
 import pytest
@@ -13,7 +15,7 @@ from graveler_core.facade.repository import Repository
 from graveler_core.model.tasks import KEPT, LEASE, Task, TaskState
 from graveler_core.records import layout as keys
 from tests.unit.engine.importing.sources import lake
-from tests.unit.engine.world import World
+from tests.unit.engine.world import FakeClock, World
 
 
 @pytest.fixture
@@ -187,6 +189,58 @@ def test_a_task_that_was_cancelled_too_late_is_done(
 
     monkeypatch.setattr(Repository, "import_prefix", committed)
     assert repo.run_task(task.id).commit_id == repo.commit("main").id
+
+
+def test_a_process_whose_work_fails_leaves_the_record_to_the_one_that_has_claimed_the_task(
+    world: World, repo: Repository, uri: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was cut off for longer than the lease, and has not renewed the task since."""
+    task = repo.begin_import("main", uri=uri)
+
+    def fails(*args: object, **options: object) -> object:
+        world.clock.sleep(LEASE.total_seconds())
+        assert tasks._claim(repo._stores, repo._record, task.id) is not None
+        raise error
+
+    monkeypatch.setattr(Repository, "import_prefix", fails)
+    error: Exception = Unavailable("the store is gone")
+    assert repo.run_task(task.id).state is TaskState.RUNNING
+    world.clock.sleep(LEASE.total_seconds())
+    error = OSError("the disk is gone")
+    with pytest.raises(OSError, match="the disk is gone"):
+        repo.run_task(task.id)
+    assert repo.task(task.id).state is TaskState.RUNNING
+
+
+@pytest.mark.parametrize("made", [False, True])
+def test_a_task_whose_outcome_is_unknown_is_done_by_the_next_run(
+    world: World, repo: Repository, uri: str, monkeypatch: pytest.MonkeyPatch, made: bool
+) -> None:
+    task = repo.begin_import("main", uri=uri, message="Import")
+    real = Repository.import_prefix
+
+    def unanswered(*args: object, **options: object) -> object:
+        if made:
+            real(*args, **options)  # type: ignore[arg-type]
+        raise OutcomeUnknown("the response was lost")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Repository, "import_prefix", unanswered)
+        with pytest.raises(OutcomeUnknown):
+            repo.run_task(task.id)
+    assert repo.run_task(task.id).state is TaskState.RUNNING
+    world.clock.sleep(LEASE.total_seconds())
+    done = repo.run_task(task.id)
+    assert (done.state, done.commit_id) == (TaskState.DONE, repo.commit("main").id)
+    assert commits(repo) == ["Import"]
+
+
+def test_a_process_whose_clock_is_ahead_does_not_keep_a_task(world: World, repo: Repository, uri: str) -> None:
+    task = repo.begin_import("main", uri=uri)
+    ahead = replace(repo._stores, clock=FakeClock())
+    ahead.clock.sleep(timedelta(days=1).total_seconds())
+    assert tasks._claim(ahead, repo._record, task.id) is not None
+    assert repo.run_task(task.id).state is TaskState.DONE
 
 
 def test_a_running_task_is_renewed(world: World, repo: Repository, uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
