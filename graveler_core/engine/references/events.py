@@ -57,8 +57,10 @@ from graveler_core.model.references import EventKind, ReferenceEvent, ReferenceT
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
+from graveler_core.refs import repositories
 from graveler_core.refs.branches import reference
 from graveler_core.stores import Stores
+from graveler_core.stores.registers import KEPT
 from graveler_core.telemetry.events import tell_damaged
 
 AT_ONCE = 100
@@ -87,8 +89,12 @@ def note(stores: Stores, repo: RepositoryRecord, event: ReferenceEvent) -> None:
 
 
 def take_note(stores: Stores, repo: RepositoryRecord, event: ReferenceEvent) -> None:
-    """Write an event, and fold at random. If the write fails, the event stays in the memory of this process."""
+    """Write an event, and fold at random. If the write fails, or the repository was deleted in the meantime, the event
+    stays in the memory of this process.
+    """
     with suppress(GravelerError):
+        if abs(stores.moment() - event.time) >= KEPT and not _exists(stores, repo):
+            return
         access.write(stores.kv, keys.pending_events(repo).at(event.id), event)
         stores.noted.remove(repo, event)
         fold_by_chance(stores, repo)
@@ -109,6 +115,17 @@ def fold_by_chance(stores: Stores, repo: RepositoryRecord) -> None:
     """Fold at random, after a fraction of the events."""
     if stores.ids.uniform() * SHARE < 1:
         fold_quietly(stores, repo)
+
+
+def _exists(stores: Stores, repo: RepositoryRecord) -> bool:
+    """Return true if users may see the repository.
+
+    The background may come to an event long after the change, and nothing removes what is written after a cleaner has
+    emptied the repository. A cleaner waits for `stores.registers.LATE` after the deletion, so an event that is younger
+    than `stores.registers.KEPT` is written without this check.
+    """
+    held = repositories.find(stores.kv, repo.id)
+    return held is not None and held.value.uid == repo.uid and not held.value.state.passes
 
 
 def fold_quietly(stores: Stores, repo: RepositoryRecord) -> None:

@@ -11,15 +11,17 @@ from typing import Any
 
 import pytest
 
-from graveler_core.errors import GravelerError, Kind, PermissionDenied, SlowDown
+from graveler_core.errors import GravelerError, Kind, NotFound, PermissionDenied, SlowDown
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.kv.store import Store
 from graveler_core.model.hook_runs import HookRequest, HookState
 from graveler_core.model.operations import Put
 from graveler_core.model.webhooks import HookEvent, Webhook
+from graveler_core.records import layout as keys
 from graveler_core.stores import Hook, HookAnswer, Hooks
 from graveler_core.wiring.callbacks import repository_for_hooks
+from tests.unit.engine.cleaning.places import cleaned
 from tests.unit.engine.interposed import Crash, Interposed
 from tests.unit.engine.world import World, entry
 
@@ -71,6 +73,31 @@ def repo(receiver: Receiver) -> Repository:
 def hooked(repo: Repository, *events: str, name: str = "hook", attempts: int = 1) -> Repository:
     repo.set_hook(name, "http://receiver/", events, attempts=attempts)
     return repo
+
+
+DELETIONS: dict[str, tuple[Act, str]] = {
+    "branch": (lambda repo: repo.delete_branch("dev"), "pre-delete-branch"),
+    "tag": (lambda repo: repo.delete_tag("v1"), "pre-delete-tag"),
+}
+
+
+@pytest.mark.parametrize(("act", "event"), DELETIONS.values(), ids=DELETIONS)
+def test_a_deletion_whose_repository_is_emptied_during_its_hook_leaves_no_record_of_it(act: Act, event: str) -> None:
+    world = World()
+    world.repository()
+
+    def takes_days(hook: Webhook, run_id: str, event: str, body: bytes) -> HookAnswer:
+        world.graveler().delete_repository("repo")
+        assert cleaned(world).repositories == 1
+        return YES
+
+    repo = hooked(Graveler(replace(world.stores(), hooks=Hooks(send=takes_days))).repository("repo"), event)
+    repo.create_branch("dev", "main")
+    repo.create_tag("v1", "main")
+    with pytest.raises(NotFound):
+        act(repo)
+    left = [row.key for row in world.kv.scan(keys.partition(repo._record))]
+    assert [key for key in left if not key.startswith(b"hook-runs/")] == []
 
 
 def test_a_hook_before_a_commit_sees_its_content_and_can_refuse_it(receiver: Receiver, repo: Repository) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import graveler_core
+from graveler_core.engine.references import events
 from graveler_core.engine.references.events import fold
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
@@ -18,6 +19,7 @@ from graveler_core.model.ids import TagId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.stores import Aside
+from tests.unit.engine.cleaning.places import cleaned, of_repository
 from tests.unit.engine.interposed import Interposed, unavailable
 from tests.unit.engine.world import World, entry
 
@@ -108,6 +110,20 @@ def test_an_event_that_could_not_be_written_is_told(repo: Repository, kv: Interp
     later.work()
     kv.reset()
     assert told(repo).count(("created", "dev")) == 1
+
+
+@pytest.mark.usefixtures("all_partitions")
+def test_an_event_is_not_written_into_a_repository_that_was_emptied(
+    world: World, repo: Repository, later: Later, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The background comes to it later. It would also fold."""
+    monkeypatch.setattr(events, "SHARE", 1)
+    repo = Graveler(replace(repo._stores, wall=lambda: world.clock.now().timestamp())).repository("repo")
+    repo.create_branch("dev", "main")
+    world.graveler().delete_repository("repo")
+    assert cleaned(world).repositories == 1
+    later.work()
+    assert of_repository(world, repo._record) == set()
 
 
 def test_a_written_event_is_not_kept_in_memory(repo: Repository, later: Later) -> None:
