@@ -23,7 +23,7 @@ has removed anything, and after `emptying` it is never void. (Without `emptying`
 claim could find the record of a failed restoration, treat the entry as void, and permit the next restoration of a
 repository that is being emptied. A record in `deleting` that was removed earlier would be forgotten if another
 cleaner treated the entry as void.) If an emptied repository is nevertheless restored, from a record that a failed
-restoration left, the restoration finds neither default branch nor namespace: both were removed before the entry.
+restoration left, the restoration finds neither branches nor namespace: both were removed before the entry.
 
 Several cleaners may run steps 4 and 5 concurrently. A crash at any point leaves the entry, and the next cleaner
 continues. A bucket that does not exist any more counts as empty. Late writes, by calls that began before the deletion,

@@ -1,9 +1,10 @@
 """Restoration of a deleted repository, as long as no cleaner has taken it.
 
-Its entry `deleted → restoring` ✓, which blocks others for two minutes → check that the default branch exists (unless
-the repository is bare) and that the uid still has the claim of the namespace: the claim is renewed ✓ →
-`repos/<name>` := `initial` ✓ → the entry that was written is removed ✓; if it has changed by now, the restoration
-ends here → active ✓. Only the last swap makes the repository visible, with everything that was staged on it.
+Its entry `deleted → restoring` ✓, which blocks others for two minutes → check that a branch exists (unless the
+repository is bare; the default branch itself may be missing, as in an active repository) and that the uid still has
+the claim of the namespace: the claim is renewed ✓ → `repos/<name>` := `initial` ✓ → the entry that was written is
+removed ✓; if it has changed by now, the restoration ends here → active ✓. Only the last swap makes the repository
+visible, with everything that was staged on it.
 
 The entry is removed before the last swap for this reason: once a cleaner or a deletion has taken the entry, this
 restoration must not succeed. It therefore also ends if the response of the removal was lost and the entry exists and
@@ -160,8 +161,10 @@ def _entered(stores: Stores, held: Entry, state: DeletedState) -> Entry | None:
 
 def _still_whole(stores: Stores, repo: RepositoryRecord) -> None:
     """Check that nothing is missing, and renew the claim of the namespace."""
-    if not repo.bare and access.read(stores.kv, keys.branch(repo, repo.default_branch)) is None:
-        raise _missing(repo, f"its default branch {repo.default_branch!r} is gone")
+    branches = keys.branches(repo)
+    rows = stores.kv.scan(branches.partition, prefix=branches.prefix, limit=1)
+    if not repo.bare and next(iter(rows), None) is None:
+        raise _missing(repo, "its branches are gone")
     where = keys.namespace_claim(repo.storage_namespace)
     claim = access.read(stores.kv, where)
     if claim is None or claim.value.owner != repo.uid:

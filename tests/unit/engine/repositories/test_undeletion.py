@@ -137,13 +137,24 @@ def test_a_namespace_that_was_given_up_is_a_reason(world: World) -> None:
     assert found.state is DeletedState.DELETED
 
 
-def test_a_default_branch_that_is_gone_is_a_reason(world: World) -> None:
-    repo = deleted(world)
+def lose_default_branch(world: World, repo: RepositoryRecord) -> None:
     where = keys.branch(repo, repo.default_branch)
     world.kv.delete(where.partition, where.key)
-    with pytest.raises(NotFound, match="default branch"):
+
+
+def test_branches_that_are_gone_are_a_reason(world: World) -> None:
+    lose_default_branch(world, deleted(world))
+    with pytest.raises(NotFound, match="its branches are gone"):
         world.graveler().undelete_repository("repo")
     assert repositories.find(world.kv, NAME) is None
+
+
+def test_a_repository_without_its_default_branch_comes_back(world: World) -> None:
+    """The branch was deleted while it became the default branch."""
+    world.graveler().repository("repo").create_branch("dev", "main")
+    lose_default_branch(world, deleted(world))
+    restored = world.graveler().undelete_repository("repo")
+    assert [branch.id for branch in restored.branches()] == ["dev"]
 
 
 def test_a_restoration_under_way_keeps_others_away_for_two_minutes(world: World) -> None:
