@@ -32,9 +32,16 @@ class Readiness:
         """Answer one request. The text of an error may name hosts and files, so it is only logged."""
         if self._asked is None or self._asked.done():
             self._asked = run_in_thread(self._reach)
+            self._asked.add_done_callback(_read)
         try:
             await shield(self._asked)
         except GravelerError as error:
             tell("ready", logging.WARNING, "not ready", error=error.kind, message=error.message)
             return refusal(503, f"the server does not reach its store: {error.kind}", **{"retry-after": "1"})
         return PlainTextResponse("ready")
+
+
+def _read(asked: Future[object]) -> None:
+    """Read the error, of which asyncio would complain if no client waits for it any more."""
+    if not asked.cancelled():
+        asked.exception()

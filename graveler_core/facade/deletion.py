@@ -64,6 +64,8 @@ class Deletion:
         Raises:
             NotFound: there is no such deleted repository, or it cannot be restored any more.
             NotUnique: another repository has this name now.
+            CorruptData: the record of the deleted repository that `uid` names, or without `uid` of any with this name,
+                is damaged.
             Conflict: (`LostRace`) another process is restoring or deleting it. If that was interrupted, try again
                 after two minutes.
             OutcomeUnknown: it may be restored: check, or try again after two minutes.

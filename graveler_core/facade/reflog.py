@@ -104,7 +104,8 @@ class Reflog(Handle):
 
         Creations, deletions and hard resets since that commit are lost. The branches and tags themselves are not
         changed. Events that their records remember are logged again at the next change of the branch or tag. If the
-        damaged event was a deletion, the deleted branch or tag is missing from reflogs, and cannot be restored.
+        damaged event was a deletion, it is missing from reflogs, and an undeletion of the branch takes an earlier
+        deletion of the same name, if there is one.
 
         Returns:
             True if the log was reset, did not contain all earlier commits, or had damaged events; false if nothing was

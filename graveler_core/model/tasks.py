@@ -16,6 +16,8 @@ LEASE: Final = timedelta(minutes=1)
 """Time without a renewal after which a task counts as abandoned, and another process may go on with it."""
 KEPT: Final = timedelta(days=30)
 """Time for which the record of a task that has ended is kept."""
+CLOCKS_DIFFER: Final = timedelta(hours=1)
+"""Maximum difference of the clocks of processes that run tasks. A renewal that is later than that does not count."""
 
 
 class TaskState(StrEnum):
@@ -75,10 +77,12 @@ class Task(Record):
     def is_free(self, now: datetime) -> bool:
         """Return true if no process runs the task, and it has not ended.
 
-        A renewal that is later than `now` by the lease was written by a process whose clock is ahead, and does not
-        count.
+        A renewal that is later than `now` was written by a process whose clock is ahead. It counts, because that
+        process may run the task, unless it is later by `CLOCKS_DIFFER`.
         """
-        return self.state is TaskState.RUNNING and (self.renewed is None or abs(now - self.renewed) >= LEASE)
+        if self.state is not TaskState.RUNNING:
+            return False
+        return self.renewed is None or not -CLOCKS_DIFFER < now - self.renewed < LEASE
 
 
 def dump_uri(work: DumpTask, id: str) -> str:

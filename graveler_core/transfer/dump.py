@@ -58,7 +58,6 @@ from graveler_core.refs import repositories
 from graveler_core.refs.branches import list_branches, list_tags
 from graveler_core.staging import area
 from graveler_core.stores import Stores
-from graveler_core.telemetry.events import tell_damaged
 from graveler_core.transfer.commit_rows import CommitRows, of_log, of_users, write_runs
 from graveler_core.transfer.erasures import write_erasures
 from graveler_core.transfer.files import dump_file
@@ -233,11 +232,10 @@ def _log(held: Held[InternalReference] | None, log: CommitRows) -> None:
 
 def _waiting(stores: Stores, repo: RepositoryRecord) -> Iterator[tuple[str, ReferenceEvent]]:
     """Yield events that may not be in the log of references yet: those in the memory of this process, then pending
-    ones. Damaged ones are left out, as in reflogs.
+    ones.
     """
     yield from ((event.id, event) for event in stores.noted.of(repo))
-    pending = access.scan(stores.kv, keys.pending_events(repo), damaged=tell_damaged)
-    yield from ((id, held.value) for id, held in pending)
+    yield from ((id, held.value) for id, held in access.scan(stores.kv, keys.pending_events(repo)))
 
 
 def _events(waiting: dict[str, ReferenceEvent], writer: DumpWriter) -> None:

@@ -196,7 +196,7 @@ _MEANINGS: Final[dict[Ailment, _Meaning]] = {
     ),
     Ailment.REFERENCE_LOG_DAMAGED: _Meaning(
         Severity.WARNING,
-        "reflogs and undeletions fail; branches and tags themselves are not affected",
+        "undeletions and dumps fail, and reflogs fail or lack events; branches and tags themselves are not affected",
         "set it back to its newest intact commit, and remove damaged events",
     ),
     Ailment.HEAD_DAMAGED: _Meaning(

@@ -57,8 +57,10 @@ def seal(stores: Stores, repo: RepositoryId, branch: BranchId, *, allow_empty: b
 
 
 def _make_room(stores: Stores, now: Registers) -> None:
-    """Compact the layers that earlier commits have sealed and left behind. Another flow may take them first."""
-    with suppress(NoChanges, Conflict):
+    """Compact the layers that earlier commits have sealed and left behind. Another flow may take them first, and the
+    next attempt reads the record in any case.
+    """
+    with suppress(NoChanges, Conflict, OutcomeUnknown):
         compact(stores, now.repository.id, now.branch.id)
 
 

@@ -79,12 +79,13 @@ def undelete_branch(stores: Stores, repo: RepositoryId, name: BranchId) -> Branc
         NotFound: The repository does not exist, no deletion of such a branch is known (`BranchNotFound`), or its
             head does not exist any more (`CommitNotFound`), or the content of the head has expired
             (`ContentExpired`).
-        CorruptData: The log of references is damaged.
+        CorruptData: The log of references is damaged, or a pending event, which may be the last deletion of the branch.
         PermissionDenied: The repository is read-only.
     """
     repository = changeable(stores, repo)
     require_free(stores, repository, branch=name, tag=TagId(name))
-    known = (event for event in reflog.of_name(stores, repository, name) if event.type is ReferenceType.BRANCH)
+    found = reflog.of_name(stores, repository, name, damaged=None)
+    known = (event for event in found if event.type is ReferenceType.BRANCH)
     head = next((event.before for event in known if event.kind is EventKind.DELETED), None)
     if head is None:
         raise NotFound(

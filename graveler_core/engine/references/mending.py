@@ -43,7 +43,7 @@ def _damaged_events_removed(stores: Stores, repo: RepositoryRecord) -> int:
     folder, removed = keys.pending_events(repo), 0
     for row in stores.kv.scan(folder.partition, prefix=folder.prefix):
         try:
-            decode(folder.model, row.value, "pending event")
+            list(decode(folder.model, row.value, "pending event").earlier())
         except CorruptData:
             with suppress(PredicateFailed):  # another call has removed it
                 stores.kv.delete_if(folder.partition, row.key, row.predicate)

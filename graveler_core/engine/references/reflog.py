@@ -31,6 +31,7 @@ from graveler_core.model.references import (
 )
 from graveler_core.records import access
 from graveler_core.records import layout as keys
+from graveler_core.records.access import Damaged
 from graveler_core.refs.branches import reference
 from graveler_core.stores import Stores
 from graveler_core.telemetry.events import tell_damaged
@@ -89,13 +90,19 @@ def events(stores: Stores, repo: RepositoryRecord, within: EventBounds = EVERY_E
 
 
 def of_name(
-    stores: Stores, repo: RepositoryRecord, name: str, within: EventBounds = EVERY_EVENT
+    stores: Stores,
+    repo: RepositoryRecord,
+    name: str,
+    within: EventBounds = EVERY_EVENT,
+    damaged: Damaged | None = tell_damaged,
 ) -> Iterator[ReferenceEvent]:
     """Yield all known events of the references that have or had a name, including their newest moves. Otherwise as
     `events`.
+
+    `damaged` is called for each pending event that cannot be read. `None` lets such an event end the reflog.
     """
     stands = access.read_many(stores.kv, [reference(repo, type, name) for type in _BOTH])
-    decision = _decided(stores, repo)
+    decision = _decided(stores, repo, damaged)
     fresh = (event for event in decision.happened if event.name == name and event.type in _BOTH)
     logged = (_named(decision.log, type, name, within.end) for type in _BOTH)
     known = _once(heapq.merge(fresh, *logged, key=_id))
@@ -110,13 +117,13 @@ def require_name(name: str) -> str:
     return name
 
 
-def _decided(stores: Stores, repo: RepositoryRecord) -> FoldDecision:
+def _decided(stores: Stores, repo: RepositoryRecord, damaged: Damaged | None = tell_damaged) -> FoldDecision:
     folder = keys.pending_events(repo)
     noted = stores.noted.of(repo)
-    waiting = list(islice(access.scan(stores.kv, folder, damaged=tell_damaged), MANY + 1))
+    waiting = list(islice(access.scan(stores.kv, folder, damaged=damaged), MANY + 1))
     if len(waiting) > MANY:
         fold_quietly(stores, repo)
-        waiting = list(access.scan(stores.kv, folder, damaged=tell_damaged))
+        waiting = list(access.scan(stores.kv, folder, damaged=damaged))
     return decide(stores, repo, waiting, noted)
 
 

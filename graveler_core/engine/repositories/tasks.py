@@ -83,8 +83,8 @@ def run(stores: Stores, repo: RepositoryRecord, id: str, user: str, work: Work) 
     """Run a task to its end, unless another process runs it or it has ended. Return its record.
 
     Any error of the work ends the task as failed. Otherwise it would be run again and again. An error that is not a
-    `GravelerError` is raised, too. After `OutcomeUnknown`, the task can be run again when its lease is over, and finds
-    the commit.
+    `GravelerError` is raised, too. After `OutcomeUnknown`, the task shows the error and can be run again when its lease
+    is over. Then it finds the commit, or makes it.
 
     Raises:
         OutcomeUnknown: The work may be done.
@@ -98,7 +98,9 @@ def run(stores: Stores, repo: RepositoryRecord, id: str, user: str, work: Work) 
     try:
         with _renewing(stores, repo, claimed, listed):
             commit = work(claimed, listed.add)
-    except OutcomeUnknown:
+    except OutcomeUnknown as error:
+        with suppress(GravelerError):  # the error of the work is raised
+            _change(stores, repo, id, partial(_unsettled, listed.mine, error.message))
         raise
     except GravelerError as error:
         return _change(stores, repo, id, partial(_failed, listed.mine, error.message))
@@ -131,6 +133,11 @@ def cancel(stores: Stores, repo: RepositoryRecord, id: str, user: str) -> Task:
         return {"state": TaskState.CANCELLED, "error": "the task was cancelled"}
 
     return _change(stores, repo, id, cancelled)
+
+
+def _unsettled(mine: set[Nonce], error: str, now: Task) -> dict[str, Any]:
+    """Return the change for an error that does not say if the work is done. The task stays as it is, and shows it."""
+    return {"error": error} if now.state is TaskState.RUNNING and now.nonce in mine else {}
 
 
 def _failed(mine: set[Nonce], error: str, now: Task) -> dict[str, Any]:

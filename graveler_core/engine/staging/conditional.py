@@ -179,10 +179,11 @@ def _set(  # noqa: PLR0913, PLR0917 - the branch, the entry, and the condition
             return None  # another write has changed the row
         except OutcomeUnknown:
             earlier.append(SetRow(registers, path, row is not None))
+            unanswered.add(token)
             current = stores.kv.get(partition, key)
             if current is None or current.value != record:
-                unanswered.add(token)
                 raise
+            unanswered.remove(token)
         else:
             earlier.append(SetRow(registers, path, row is not None))
         return registers, staged

@@ -228,10 +228,11 @@ def test_a_task_whose_outcome_is_unknown_is_done_by_the_next_run(
         patched.setattr(Repository, "import_prefix", unanswered)
         with pytest.raises(OutcomeUnknown):
             repo.run_task(task.id)
-    assert repo.run_task(task.id).state is TaskState.RUNNING
+    unsettled = repo.run_task(task.id)
+    assert (unsettled.state, unsettled.error) == (TaskState.RUNNING, "the response was lost")
     world.clock.sleep(LEASE.total_seconds())
     done = repo.run_task(task.id)
-    assert (done.state, done.commit_id) == (TaskState.DONE, repo.commit("main").id)
+    assert (done.state, done.commit_id, done.error) == (TaskState.DONE, repo.commit("main").id, "")
     assert commits(repo) == ["Import"]
 
 
@@ -241,6 +242,15 @@ def test_a_process_whose_clock_is_ahead_does_not_keep_a_task(world: World, repo:
     ahead.clock.sleep(timedelta(days=1).total_seconds())
     assert tasks._claim(ahead, repo._record, task.id) is not None
     assert repo.run_task(task.id).state is TaskState.DONE
+
+
+def test_a_process_whose_clock_is_a_little_ahead_keeps_its_task(world: World, repo: Repository, uri: str) -> None:
+    """Else two processes take the task from each other, and its listing never ends."""
+    task = repo.begin_import("main", uri=uri)
+    ahead = replace(repo._stores, clock=FakeClock())
+    ahead.clock.sleep(2 * LEASE.total_seconds())
+    assert tasks._claim(ahead, repo._record, task.id) is not None
+    assert repo.run_task(task.id).state is TaskState.RUNNING
 
 
 def test_a_running_task_is_renewed(world: World, repo: Repository, uri: str, monkeypatch: pytest.MonkeyPatch) -> None:

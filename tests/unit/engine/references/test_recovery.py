@@ -19,6 +19,7 @@ from graveler_core.facade.repository import Repository
 from graveler_core.gc.findings import Thing
 from graveler_core.model.entities import Commit, Tag
 from graveler_core.model.ids import CommitId
+from graveler_core.model.references import EventKind
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.location import Location
@@ -176,15 +177,31 @@ class TestLostCommits:
         world.kv.set(folder.partition, folder.prefix + b"x", b"damaged")
         assert [event.name for event in repo.reflog()] == ["gone", "gone", "kept"]
         assert [event.kind for event in repo.reflog("kept")] == ["created"]
-        assert repo.undelete_branch("gone").record()
-        assert repo.dump_refs(f"memory://{world.name}-dumps/dump").branches == 3
+        with pytest.raises(CorruptData):  # the event may be the last deletion of the branch
+            repo.undelete_branch("gone")
+        with pytest.raises(CorruptData):
+            repo.dump_refs(f"memory://{world.name}-dumps/dump")
         assert [each.thing for each in repo.fsck() if each.damage] == [Thing.REFERENCE_LOG]
         found = [each for each in examine(world.stores()).found if each.ailment is Ailment.REFERENCE_LOG_DAMAGED]
         assert ["events that wait for the log" in each.what for each in found] == [True]
         assert repo.mend_reflog()
         assert not repo.mend_reflog()
+        assert repo.undelete_branch("gone").record()
+        assert repo.dump_refs(f"memory://{world.name}-dumps/dump").branches == 3
         assert [event.name for event in repo.reflog()] == ["gone", "gone", "gone", "kept"]
         assert not [each for each in repo.fsck() if each.damage]
+
+    def test_an_event_with_a_damaged_history_is_removed(self, world: World, repo: Repository) -> None:
+        repo.create_branch("gone", "main")
+        repo.delete_branch("gone")
+        folder = keys.pending_events(repo._record)
+        for name, held in list(access.scan(world.kv, folder)):
+            if held.value.kind is EventKind.DELETED:
+                access.write(world.kv, folder.at(name), held.value.model_copy(update={"past": "1>z"}))
+        with pytest.raises(CorruptData):
+            list(repo.reflog())
+        assert repo.mend_reflog()
+        assert [event.kind for event in repo.reflog("gone")] == ["created"]
 
 
 class TestVerifiedTags:

@@ -19,7 +19,7 @@ from graveler_core.errors import (
 )
 from graveler_core.facade.branch import Branch
 from graveler_core.model.entry import Entry
-from tests.unit.engine.interposed import Interposed
+from tests.unit.engine.interposed import Interposed, unavailable
 from tests.unit.engine.races import Interrupted
 from tests.unit.engine.world import World, entry
 
@@ -166,7 +166,8 @@ def test_a_lost_response_is_resolved_by_reading_the_row(world: World, kv: Interp
         branch.stage_if("a", entry(1), None)
 
 
-def test_no_row_is_set_again_while_a_request_may_come_late(world: World, kv: Interposed) -> None:
+@pytest.mark.parametrize("looks", [True, False])
+def test_no_row_is_set_again_while_a_request_may_come_late(world: World, kv: Interposed, looks: bool) -> None:
     """If the call was acknowledged, the request could bring back what others have removed since."""
     branch = world.branch(kv)
     branch.stage_if("y", entry(1), None)
@@ -176,6 +177,8 @@ def test_no_row_is_set_again_while_a_request_may_come_late(world: World, kv: Int
     kv.reset()
     kv.lose[at] = False
     kv.before[at + 1] = lambda: world.graveler().repository("repo").protect("other")
+    if not looks:
+        kv.fail[at + 1] = unavailable()
     with pytest.raises(OutcomeUnknown, match="may take effect later"):
         branch.stage_if("a", entry(1), None)
     assert kv.verbs.count("set_if") == 1
