@@ -10,6 +10,7 @@ A commit that does not succeed leaves the sealed token. If a branch has very man
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Final
 
 from graveler_core.engine.compacting.compaction import compact
 from graveler_core.engine.protocol import write_counters as counting
@@ -26,6 +27,11 @@ from graveler_core.records import layout as keys
 from graveler_core.staging import area
 from graveler_core.staging.stack import is_dirty
 from graveler_core.stores import Registers, Stores
+
+REPORTED_LAYERS: Final = 19
+"""Number of layers below the one that a commit seals, from which on the commit reports the branch to the sensors. It
+may be refused, and leave them all. The usual threshold for a compaction is 20 layers.
+"""
 
 
 def seal(stores: Stores, repo: RepositoryId, branch: BranchId, *, allow_empty: bool) -> Registers:
@@ -65,7 +71,7 @@ def _make_room(stores: Stores, now: Registers) -> None:
 
 
 def _sealed(stores: Stores, now: Registers) -> Registers | None:
-    if len(now.branch.sealed_tokens) + 1 >= counting.MANY_LAYERS:
+    if len(now.branch.sealed_tokens) >= REPORTED_LAYERS:
         counting.name(stores, now)
     token = keys.staging_token(now.repository, now.branch.id, stores.ids.fresh())
     layers = (SealedToken(token=now.branch.staging_token), *now.branch.sealed_tokens)
