@@ -53,9 +53,15 @@ class RegisterCache(ForkSafe):
         super().__init__()
 
     def get(self, repository: str, branch: str) -> Registers | None:
+        """Return a copy that is not too old, or `None`. One that is too old does not become young again if the clock is
+        set back.
+        """
         with self._lock:
             found = self._held.get((repository, branch))
-        return found[0] if found is not None and 0 <= self._now() - found[1] < _KEPT_SECONDS else None
+            if found is None or 0 <= self._now() - found[1] < _KEPT_SECONDS:
+                return None if found is None else found[0]
+            del self._held[repository, branch]
+            return None
 
     @property
     def held(self) -> int:

@@ -236,16 +236,18 @@ def _in_time(
     """Return the records to set, and registers that are not too old to set them.
 
     The records may take hours, if they upload content. Then the staging token of the given registers may be emptied and
-    forgotten, and nothing would ever remove a row from it.
+    forgotten, and nothing would ever remove a row from it. A collection may have deleted content that was uploaded
+    first. The records are therefore made again, which uploads nothing again but checks the content.
 
     Other registers than the given ones are read from the store. The cache may have older ones, with a token that a
     commit has read already. The closing re-read compares the given registers, so it would not find this.
     """
     require_permitted(registers, BranchAction.WRITE)
     made = records(registers)
-    current = _current(stores, registers)
-    if current is registers:
+    known = stores.registers.get(registers.repository.id, registers.branch.id)
+    if known is not None and same_token(registers, known):
         return registers, made
+    current = _current(stores, registers)
     require_permitted(current, BranchAction.WRITE)
     return current, records(current)
 

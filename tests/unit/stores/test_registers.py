@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -86,3 +87,40 @@ def test_a_process_that_was_slow_learns_of_the_first_collection(tmp_path: Path) 
         main.stage("again", lost)
     assert refused.value.kind is Kind.ContentCollected
     assert not lake.missing()
+
+
+def test_content_that_was_collected_while_others_were_uploaded_is_not_staged(tmp_path: Path) -> None:
+    """For example on a machine that was suspended. The process has read the repository after its first collection."""
+    lake = Lake(tmp_path)
+    lake.branch().put("x", b"x")
+    lake.branch().commit("x")
+    lake.branch().put("old", b"old")
+    lake.branch().put("old", b"new")
+    lake.sleep(GRACE)
+    assert lake.collect().condemned == 1
+    lake.sleep(GRACE)
+    assert lake.collect().deleted == 1
+    main = Graveler(process(lake, Interposed(lake.world.kv))).repository("repo").branch("main")
+
+    def late() -> Iterator[bytes]:
+        for _ in range(2):
+            lake.sleep(GRACE)
+            lake.collect()
+        yield b"late"
+
+    with pytest.raises(Conflict) as refused:
+        main.put_many({"a": b"early", "b": late()})
+    assert refused.value.kind is Kind.ContentCollected
+    assert not lake.missing()
+
+
+def test_a_copy_that_was_too_old_once_is_not_young_again(tmp_path: Path) -> None:
+    """The clock is set back after the copy was found too old."""
+    lake = Lake(tmp_path)
+    stores = process(lake, Interposed(lake.world.kv))
+    fresh(stores, REPO, MAIN)
+    assert is_cached(stores)
+    lake.sleep(KEPT)
+    assert not is_cached(stores)
+    lake.sleep(-KEPT)
+    assert not is_cached(stores)
