@@ -21,7 +21,9 @@ from graveler_core.model.protection import MAX_RULES, require_pattern
 MAX_DAYS = 36_500
 """Maximum number of days of a rule."""
 REMEMBERED_RULES = 100
-"""Number of former versions of the rules that are kept."""
+"""Number of former versions of the rules that are kept, if they fit into `MAX_BYTES`."""
+MAX_BYTES = 64 * 1024
+"""Maximum size of the record of rules with former versions, in bytes. The oldest versions are dropped first."""
 
 Days = int | None
 """Number of days, or `None`: for ever."""

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from functools import partial
 
+from graveler_core.codec.records import encode
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.references.events import note
 from graveler_core.errors import Conflict, PredicateFailed
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import Nonce
 from graveler_core.model.references import EventKind, ReferenceEvent, ReferenceType
-from graveler_core.model.retention import REMEMBERED_RULES, Retention, RetentionRules
+from graveler_core.model.retention import MAX_BYTES, REMEMBERED_RULES, Retention, RetentionRules
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.stores import Stores
@@ -63,7 +64,7 @@ def set_rules(
             )
         update = {"version": past[0].version + 1, "since": stores.clock.now(), "by": by}
         nonce = Nonce(stores.ids.fresh())
-        record = Retention(rules=rules.model_copy(update=update), past=past[:REMEMBERED_RULES], nonce=nonce)
+        record = _shortened(Retention(rules=rules.model_copy(update=update), past=past[:REMEMBERED_RULES], nonce=nonce))
         try:
             access.replace(stores.kv, where, held, record, mine=partial(_bears, nonce))
         except PredicateFailed:
@@ -72,6 +73,13 @@ def set_rules(
         return record.rules
 
     return retry(stores, f"retention of {repo.id}", attempt)
+
+
+def _shortened(record: Retention) -> Retention:
+    """Return the record with as many former versions as fit into it. One version always fits."""
+    while record.past and len(encode(record)) > MAX_BYTES:
+        record = record.model_copy(update={"past": record.past[:-1]})
+    return record
 
 
 def _event(stores: Stores, repo: RepositoryRecord, before: RetentionRules, record: Retention) -> ReferenceEvent:

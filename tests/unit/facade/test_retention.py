@@ -62,6 +62,16 @@ def test_former_versions_are_forgotten_in_the_end(repo: Repository) -> None:
     assert [rules.version for rules in found] == list(range(REMEMBERED_RULES + 5, 4, -1))
 
 
+def test_rules_can_be_changed_however_long_they_are(repo: Repository) -> None:
+    """Former versions that do not fit into the record any more are forgotten."""
+    rules = {f"{'x' * 90}-{number:03}": number for number in range(100)}
+    for days in range(20):
+        repo.set_retention(days, rules)
+    found = repo.retention_versions()
+    assert found[0].version == 20
+    assert 3 < len(found) < 20
+
+
 def test_a_version_can_be_required(repo: Repository) -> None:
     assert repo.set_retention(30, if_version=0).version == 1
     with pytest.raises(Conflict, match="have version 1, not 0") as caught:
