@@ -6,7 +6,12 @@ import secrets
 import time
 import uuid
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import Final, Protocol
+
+CLOCKS_DIFFER: Final = timedelta(hours=1)
+"""Maximum difference of the clocks of processes. A stored time that is later than now by more was written by a wrong
+clock.
+"""
 
 
 class Clock(Protocol):

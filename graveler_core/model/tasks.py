@@ -9,6 +9,7 @@ from typing import Final
 from pydantic import Field
 
 from graveler_core.errors import InvalidInput
+from graveler_core.model.clock import CLOCKS_DIFFER
 from graveler_core.model.entities import Record
 from graveler_core.model.ids import BranchId, CommitId, Nonce
 
@@ -16,8 +17,6 @@ LEASE: Final = timedelta(minutes=1)
 """Time without a renewal after which a task counts as abandoned, and another process may go on with it."""
 KEPT: Final = timedelta(days=30)
 """Time for which the record of a task that has ended is kept."""
-CLOCKS_DIFFER: Final = timedelta(hours=1)
-"""Maximum difference of the clocks of processes that run tasks. A renewal that is later than that does not count."""
 
 
 class TaskState(StrEnum):

@@ -458,6 +458,18 @@ def test_names_that_move_while_it_reads_are_found(tmp_path: Path, what: str) -> 
     assert at > 10
 
 
+def test_a_grace_period_that_a_clock_far_ahead_began_begins_again(lake: Lake) -> None:
+    """Else nothing would be collected until that time."""
+    overwritten(lake)
+    lake.sleep(GRACE + timedelta(days=365))
+    assert lake.collect().condemned == 1
+    lake.sleep(-timedelta(days=365))
+    assert lake.collect().deleted == 0
+    lake.sleep(GRACE)
+    assert lake.collect().deleted == 1
+    assert not lake.missing()
+
+
 def test_the_grace_period_begins_after_the_set_is_listed(tmp_path: Path) -> None:
     """A collector that pauses before its set is listed leaves stagers the whole period."""
     made = Lake(tmp_path / "lake")
