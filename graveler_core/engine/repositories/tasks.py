@@ -30,6 +30,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, islice
 from typing import Any, Final
 
 from graveler_core.engine.protocol.retry import retry
@@ -55,6 +56,8 @@ from graveler_core.telemetry.secrets import without_secrets
 
 RENEWAL_SECONDS: Final = 10.0
 """Seconds between two renewals of a running task."""
+LOOKED_AT: Final = 100
+"""Number of records that a new task looks at, to remove those of tasks that ended long ago."""
 
 Heard = Callable[[int], object]
 Work = Callable[[Task, Heard], CommitId | None]
@@ -64,13 +67,15 @@ may raise.
 
 
 def begin(stores: Stores, repo: RepositoryRecord, work: ImportTask | DumpTask | RestoreTask, user: str) -> Task:
-    """Create a task that nobody runs yet, and remove the records of tasks that ended long ago."""
-    now = stores.clock.now()
-    for id, held in access.scan(stores.kv, keys.tasks(repo), damaged=tell_damaged):
-        if held.value.state is not TaskState.RUNNING and now - (held.value.renewed or held.value.begun) > KEPT:
-            access.remove(stores.kv, keys.tasks(repo).at(id), held)
+    """Create a task that nobody runs yet. Remove the records of some tasks that ended, or were left, long ago."""
+    now, folder = stores.clock.now(), keys.tasks(repo)
     task = Task(id=stores.ids.fresh(), user=user, work=work, begun=now, nonce=Nonce(stores.ids.fresh()))
-    access.create(stores.kv, keys.tasks(repo).at(task.id), task)
+    # From a random place, so that every record is looked at in the long run.
+    places = (access.scan(stores.kv, folder, after=after, damaged=tell_damaged) for after in (task.id, ""))
+    for id, held in islice(chain.from_iterable(places), LOOKED_AT):
+        if now - (held.value.renewed or held.value.begun) > KEPT:
+            access.remove(stores.kv, folder.at(id), held)
+    access.create(stores.kv, folder.at(task.id), task)
     return task
 
 

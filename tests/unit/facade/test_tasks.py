@@ -13,6 +13,7 @@ from graveler_core.engine.repositories import tasks
 from graveler_core.errors import Conflict, InvalidInput, NotFound, OutcomeUnknown, Unavailable
 from graveler_core.facade.repository import Repository
 from graveler_core.model.tasks import KEPT, LEASE, Task, TaskState
+from graveler_core.records import access
 from graveler_core.records import layout as keys
 from tests.unit.engine.importing.sources import lake
 from tests.unit.engine.world import FakeClock, World
@@ -269,14 +270,27 @@ def test_a_running_task_is_renewed(world: World, repo: Repository, uri: str, mon
 
 
 def test_old_records_are_removed(world: World, repo: Repository, uri: str) -> None:
-    old = repo.begin_import("main", uri=uri)
+    old, left = repo.begin_import("main", uri=uri), repo.begin_import("main", uri=uri)
     repo.run_task(old.id)
-    running = repo.begin_import("main", uri=uri)
+    world.clock.sleep(KEPT.total_seconds() + 1)
+    young = repo.begin_import("main", uri=uri)
+    assert repo.task(young.id).state is TaskState.RUNNING
+    for task in (old, left):
+        with pytest.raises(NotFound):
+            repo.task(task.id)
+
+
+def test_a_new_task_looks_at_few_records(
+    world: World, repo: Repository, uri: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "LOOKED_AT", 3)
+    for _ in range(10):
+        repo.begin_import("main", uri=uri)
+    looked = list[str]()
+    monkeypatch.setattr(access, "remove", lambda _, where, held: looked.append(held.value.id))
     world.clock.sleep(KEPT.total_seconds() + 1)
     repo.begin_import("main", uri=uri)
-    assert repo.task(running.id).state is TaskState.RUNNING
-    with pytest.raises(NotFound):
-        repo.task(old.id)
+    assert len(looked) == 3
 
 
 def test_a_store_that_is_gone_for_a_moment_fails_the_task(
