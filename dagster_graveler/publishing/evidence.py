@@ -17,6 +17,7 @@ from dagster_graveler.publishing.groups import GroupTable, TableGroup
 from dagster_graveler.publishing.written import ADDED, CONTENT, REPLACED, partition_prefixes
 from dagster_graveler.run_tags import MARKED_TAG, MarkedBranch, branch_mark
 from dagster_graveler.runs import partition_label, range_of_checks
+from dagster_graveler.sensors.tick_time import Watch, unwatched
 
 _EVENTS = {
     dg.DagsterEventType.ASSET_CHECK_EVALUATION,
@@ -160,17 +161,21 @@ class Evidence:
         return max(found, key=lambda each: each.timestamp, default=None)
 
 
-def gather(instance: dg.DagsterInstance, group: TableGroup, place: BranchIdentity) -> Evidence:
+def gather(
+    instance: dg.DagsterInstance, group: TableGroup, place: BranchIdentity, *, watch: Watch = unwatched
+) -> Evidence:
     """Read the evidence about a branch.
 
     Args:
         instance: The instance whose runs used the branch.
         group: Tables and checks to look for.
         place: The branch.
+        watch: Function that is called for each run and for each table of a run, and may raise an exception.
     """
     found = Evidence(runs=runs_on(instance, place))
     for run in found.runs:
-        _read_run(instance, group, run, found)
+        watch()
+        _read_run(instance, group, run, found, watch)
     return found
 
 
@@ -184,7 +189,9 @@ def runs_on(instance: dg.DagsterInstance, place: BranchIdentity) -> list[dg.Dags
     return [run for run in runs if run.tags.get(MARKED_TAG, run.run_id) == run.run_id]
 
 
-def _read_run(instance: dg.DagsterInstance, group: TableGroup, run: dg.DagsterRun, found: Evidence) -> None:
+def _read_run(
+    instance: dg.DagsterInstance, group: TableGroup, run: dg.DagsterRun, found: Evidence, watch: Watch
+) -> None:
     tables = {table.key: f"{table.path}/" for table in group.tables}
     starts: dict[str, Start] = {}
     evaluated: list[tuple[dg.EventLogEntry, Start]] = []
@@ -207,6 +214,7 @@ def _read_run(instance: dg.DagsterInstance, group: TableGroup, run: dg.DagsterRu
             found.replaced.setdefault(event.asset_key, set()).update(replaced)
             found.places.setdefault(event.asset_key, set()).update([*replaced, *added] or [tables[event.asset_key]])
     for key, writes in last_writes.items():
+        watch()
         _add_writes(instance, key, writes, run, found)
     if published_at:
         ids = _storage_ids(instance, group.publish_key, run.run_id, published_at)

@@ -125,7 +125,7 @@ class BranchExamination:
         others = tuple(each for key, each in together.items() if key != target.group.key)
         found, instance = replace(own, others=others), self.context.instance
         if not any(each.verdict.reasons for each in together.values()):
-            reasons += refusal(instance, self.publisher, found)
+            reasons += refusal(instance, self.publisher, found, watch=self.time.check)
         waits = first is not target or waits_after_attempt(instance, found)
         return replace(found, reasons=tuple(reasons), waits=waits)
 
@@ -134,7 +134,8 @@ class BranchExamination:
 
         group = target.group
         try:
-            evidence, into = gather(self.context.instance, group, place), self._branch(target).into
+            evidence = gather(self.context.instance, group, place, watch=self.time.check)
+            into = self._branch(target).into
             changes = kept_changes(repository, group, place.branch, into, evidence.places, watch=self.time.check)
             at, digest = repository.at(place.branch), partial(content_digest, before_batch=self.time.check)
             return KeptBranch(place, evidence, judge(at, group, evidence, changes, digest), ())

@@ -16,6 +16,7 @@ from dagster_graveler.publishing.kept import KeptBranch
 from dagster_graveler.publishing.publisher import Publisher
 from dagster_graveler.run_tags import BRANCH_TAG, PUBLICATION_TAG, MarkedBranch, branch_mark
 from dagster_graveler.runs import PARTITION_TAG, RANGE_END_TAG, RANGE_START_TAG
+from dagster_graveler.sensors.tick_time import Watch
 from graveler_core.model.counting import counted
 
 _MOST = 10
@@ -41,19 +42,20 @@ def request(group: TableGroup, kept: KeptBranch) -> dg.RunRequest:
     return dg.RunRequest(run_key=key, asset_selection=[group.publish_key], tags=tags)
 
 
-def refusal(instance: dg.DagsterInstance, publisher: Publisher, kept: KeptBranch) -> Iterator[str]:
+def refusal(instance: dg.DagsterInstance, publisher: Publisher, kept: KeptBranch, *, watch: Watch) -> Iterator[str]:
     """Return the reason why the publication of a branch with a good verdict is not requested again, if there is one.
 
     Args:
         instance: The instance of the runs.
         publisher: The publication.
         kept: The branch.
+        watch: Function that is called for each run of the branch, and may raise an exception.
     """
     requested = _requested(kept)
     if requested and requested[-1].status is dg.DagsterRunStatus.SUCCESS:
         yield f"its publication in run {requested[-1].run_id} succeeded, but the branch was not deleted"
         return
-    if (failed := _failed_run(instance, publisher, kept)) is not None:
+    if (failed := _failed_run(instance, publisher, kept, watch)) is not None:
         yield f"the run that should have published it did not succeed: see run {failed.run_id}"
         return
     if (attempts := _attempts(kept)) >= _MOST:
@@ -63,12 +65,15 @@ def refusal(instance: dg.DagsterInstance, publisher: Publisher, kept: KeptBranch
         )
 
 
-def _failed_run(instance: dg.DagsterInstance, publisher: Publisher, kept: KeptBranch) -> dg.DagsterRun | None:
+def _failed_run(
+    instance: dg.DagsterInstance, publisher: Publisher, kept: KeptBranch, watch: Watch
+) -> dg.DagsterRun | None:
     """Return the newest run whose publish asset failed with a `Failure` after the newest evidence, if there is one.
 
     A `Failure` before it, such as that of a run that began while the branch was repaired, is no decision about it.
     """
     for run in reversed(kept.evidence.runs):
+        watch()
         for entry in instance.all_logs(run.run_id, of_type=dg.DagsterEventType.STEP_FAILURE):
             is_own = (entry.step_key or "").split(".")[0] == publisher.slug and entry.timestamp > kept.newest_evidence
             if is_own and entry.dagster_event and entry.dagster_event.step_failure_data.user_failure_data is not None:

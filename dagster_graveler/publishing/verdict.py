@@ -15,6 +15,7 @@ from dagster_graveler.display.diff import escaped
 from dagster_graveler.publishing.evidence import Evaluation, Evidence, TableWrite
 from dagster_graveler.publishing.groups import GroupTable, TableGroup
 from dagster_graveler.publishing.written import content_digest
+from dagster_graveler.sensors.tick_time import Watch
 
 if TYPE_CHECKING:
     from graveler_core.facade.repository import Repository
@@ -26,8 +27,6 @@ _AFTER_SLASH = "0"
 """Next character after the slash. Every path in a table is less than the table's path followed by this character."""
 Places = Mapping[dg.AssetKey, Collection[str]]
 """Prefixes below which the materializations of each table wrote, as in `Evidence.places`."""
-Watch = Callable[[], None]
-"""Function that is called for each change of a listing, and may raise an exception to end the listing."""
 
 
 class Outcome(StrEnum):

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import monotonic
 
 SECONDS = 30.0
 """Time after which a tick stops, so that it stores what it has done."""
+Watch = Callable[[], None]
+"""Function that is called before each part of some work, and may raise an exception to end the work."""
 
 
 class OutOfTime(Exception):
     """The time of the tick is used up."""
+
+
+def unwatched() -> None:
+    """Do nothing: the `Watch` of work without a limit."""
 
 
 class TickTime:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
+from uuid import uuid4
 
+import dagster as dg
 import pytest
 
 from dagster_graveler.publishing import examination
 from dagster_graveler.publishing.examination import BranchExamination
+from dagster_graveler.run_tags import MARKED_TAG
 from dagster_graveler.sensors import tick_time
 from graveler_core.errors import CorruptData, GravelerError, Kind, NotFound, Unavailable
 from graveler_core.model.ids import BranchId
 from graveler_core.records import layout as keys
 from tests.dagster_graveler.publishing.conftest import Lake
+from tests.dagster_graveler.publishing.small_lake import TABLES
 from tests.dagster_graveler.publishing.test_kept_branches import tick
 
 
@@ -76,6 +80,47 @@ def test_a_branch_that_takes_all_the_time_is_reported_and_not_deleted(lake: Lake
     assert lake.branches() == ["one"]
 
 
+def make_slow(clock: SteppingClock, monkeypatch: pytest.MonkeyPatch, query: str, seconds: float) -> None:
+    """Make each query of one kind take some time."""
+    real = getattr(dg.DagsterInstance, query)
+
+    def made(*args: Any, **options: Any) -> Any:
+        clock.now += seconds
+        return real(*args, **options)
+
+    monkeypatch.setattr(dg.DagsterInstance, query, made)
+
+
+def leave_good(lake: Lake, name: str, *tables: str, runs: int = 1) -> None:
+    """Leave a branch that is complete and checked, and that a number of runs used."""
+    run = lake.run(*tables, tags={"graveler/branch": name}).dagster_run
+    tags = {key: value for key, value in run.tags.items() if key != MARKED_TAG}
+    for _ in range(runs - 1):
+        lake.instance.add_run(run._replace(run_id=str(uuid4()), tags=tags, status=dg.DagsterRunStatus.SUCCESS))
+
+
+@pytest.mark.parametrize(
+    ("slow", "runs"),
+    [(("all_logs", 1.0), 100), (("all_logs", 1.0), 20), (("fetch_materializations", 20.0), 1)],
+    ids=["evidence-of-many-runs", "failures-of-many-runs", "many-tables"],
+)
+def test_a_branch_with_too_many_events_is_reported_and_the_next_one_is_published(
+    lake: Lake, clock: SteppingClock, monkeypatch: pytest.MonkeyPatch, slow: tuple[str, float], runs: int
+) -> None:
+    lake.use(publish="asset")
+    leave_good(lake, "a", *TABLES, runs=runs)
+    leave_good(lake, "b", "raw")
+    make_slow(clock, monkeypatch, *slow)
+    first = tick(lake)
+    assert clock.now <= tick_time.SECONDS + slow[1]
+    (event,) = first.asset_events
+    assert event.metadata["graveler/branch"].value == "a"
+    assert "could not examine it in 30 seconds" in str(event.description)
+    assert first.cursor == '{"version":1,"after":"a"}'
+    (request,) = tick(lake, first.cursor).run_requests or ()
+    assert request.tags["graveler/branch"] == "b"
+
+
 @pytest.mark.parametrize(
     ("error", "reports"),
     [
@@ -109,10 +154,10 @@ def test_a_branch_that_is_deleted_during_the_tick_is_not_reported(lake: Lake, mo
     keep(lake, "one", "two")
     real = examination.gather
 
-    def late(instance: Any, group: Any, place: Any) -> Any:
+    def late(instance: Any, group: Any, place: Any, **options: Any) -> Any:
         if place.branch == "one":
             lake.repository.delete_branch("one")
-        return real(instance, group, place)
+        return real(instance, group, place, **options)
 
     monkeypatch.setattr(examination, "gather", late)
     (event,) = tick(lake).asset_events
