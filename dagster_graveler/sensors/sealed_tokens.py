@@ -1,16 +1,15 @@
 """Sensor for orphaned sealed tokens, which an interrupted commit or compaction left behind.
 
 Readers see the content of a sealed token, so nothing is lost. But each read must search it, and counters may not
-include it. A tick reads branch records, one page at a time. It cannot distinguish an orphaned token from the layer of a
-small bulk write that waits for its commit. A branch whose newest layer has been the same sealed token for long is
-compacted in both cases, which does not change what readers see.
+include it. A tick reads branch records, one page at a time, and stops after half a minute. It cannot distinguish an
+orphaned token from the layer of a small bulk write that waits for its commit. A branch whose newest layer has been the
+same sealed token for long is compacted in both cases, which does not change what readers see.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from itertools import islice
 from logging import Logger
 from typing import TYPE_CHECKING, Literal
 
@@ -20,6 +19,7 @@ from pydantic import Field
 from dagster_graveler.sensors import cursors
 from dagster_graveler.sensors.compaction_requests import USUAL, Pace, ask, newest_layer
 from dagster_graveler.sensors.skipping import skipped
+from dagster_graveler.sensors.tick_time import SECONDS, TickTime
 from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
@@ -76,8 +76,7 @@ def make_sealed_tokens_sensor(
     def left_alone(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         graveler = getattr(context.resources, resource_key).graveler()
         cursor, now = cursors.read(_Cursor, context.cursor), time.time()
-        page = list(islice(_branches(context.log, graveler, cursor.after), pace.page))
-        last = "/".join((page[-1][0], page[-1][1].id)) if len(page) == pace.page else ""
+        page, last = _page(_branches(context.log, graveler, cursor.after), pace.page)
         sealed = {str(branch.uid): (repository, branch) for repository, branch in page if _sealed(branch)}
         since = {uid: _since(cursor.seen.get(uid), newest_layer(branch), now) for uid, (_, branch) in sealed.items()}
         old = [uid for uid, (_, first) in since.items() if now - first >= minutes * 60]
@@ -98,14 +97,28 @@ def make_sealed_tokens_sensor(
     return left_alone
 
 
+def _page(branches: Iterator[tuple[str, BranchRecord]], limit: int) -> tuple[list[tuple[str, BranchRecord]], str]:
+    """Return the next branches, and the last one of them; an empty text instead of it if the listing is complete.
+
+    Half of the time of the tick is for the listing. At least one branch is returned if there are any.
+    """
+    page: list[tuple[str, BranchRecord]] = []
+    reading = TickTime(SECONDS / 2)
+    for repository, branch in branches:
+        page.append((repository, branch))
+        if len(page) == limit or reading.is_over:
+            return page, f"{repository}/{branch.id}"
+    return page, ""
+
+
 def _branches(log: Logger, graveler: Graveler, after: str) -> Iterator[tuple[str, BranchRecord]]:
     """Yield the branches of all repositories with their names, in order, after a given one."""
     from graveler_core.errors import NotFound
     from graveler_core.model.entities import RepositoryState
 
     last, _, branch = after.partition("/")
-    for repository in graveler.list_repositories(damaged=skipped(log)):
-        if repository.id >= last and repository.state is RepositoryState.ACTIVE:
+    for repository in graveler.list_repositories(start=last, damaged=skipped(log)):
+        if repository.state is RepositoryState.ACTIVE:
             try:
                 listed = repository.branches(after=branch if repository.id == last else "", damaged=skipped(log))
                 yield from ((repository.id, record) for record in listed)
@@ -124,9 +137,14 @@ def _since(seen: tuple[str, float] | None, layer: str, now: float) -> tuple[str,
 def _wanted(
     log: Logger, graveler: Graveler, old: list[tuple[str, BranchRecord]], minutes: float
 ) -> Iterator[tuple[BranchPressure, str]]:
+    """Yield the branches to compact, with the reason, for half of the time of the tick. The others wait."""
     from graveler_core.errors import CorruptData, NotFound
 
-    for repository, branch in old:
+    asking = TickTime(SECONDS / 2)
+    for number, (repository, branch) in enumerate(old):
+        if number and asking.is_over:
+            log.info(f"{counted(len(old) - number, 'branch')} left to a later tick: the time of this one is over")
+            return
         try:
             item = graveler.repository(repository).branch(branch.id).pressure()
         except NotFound:

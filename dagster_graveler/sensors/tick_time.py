@@ -20,10 +20,14 @@ def unwatched() -> None:
 
 
 class TickTime:
-    """Time that a tick has left, from now on."""
+    """Time that a tick has left, from now on.
 
-    def __init__(self) -> None:
-        self._end = monotonic() + SECONDS
+    Args:
+        seconds: The time; less than `SECONDS` for a part of the tick.
+    """
+
+    def __init__(self, seconds: float = SECONDS) -> None:
+        self._end = monotonic() + seconds
 
     @property
     def is_over(self) -> bool:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import dagster as dg
 import pytest
 import time_machine
 
+from dagster_graveler.sensors import tick_time
 from dagster_graveler.sensors.compaction_requests import Pace
 from dagster_graveler.sensors.sealed_tokens import make_sealed_tokens_sensor
 from graveler_core.facade.branch import Branch
@@ -100,6 +103,58 @@ def test_pages_cross_repositories_and_go_round(
             asked.append([(r.tags["graveler/repository"], r.tags["graveler/branch"]) for r in answer.requests])
             clock.shift(timedelta(minutes=16))
     assert asked == [[], [], [("lake", "a"), ("lake", "main")], [("other", "main")]]
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> Callable[[type, str, float], None]:
+    """`slow(owner, method, seconds)`: make each call of a method take some time of the tick."""
+    now = [0.0]
+    monkeypatch.setattr(tick_time, "monotonic", lambda: now[0])
+
+    def make(owner: type, method: str, seconds: float) -> None:
+        real = getattr(owner, method)
+
+        def made(*args: Any, **options: Any) -> Any:
+            now[0] += seconds
+            return real(*args, **options)
+
+        monkeypatch.setattr(owner, method, made)
+
+    return make
+
+
+def test_a_tick_over_many_repositories_stops_in_time_and_the_next_one_goes_on(
+    tick: Evaluate, store: Graveler, monkeypatch: pytest.MonkeyPatch, slow: Callable[[type, str, float], None]
+) -> None:
+    names = [f"lake-{number}" for number in range(7)]
+    for name in names:
+        crash_in_commit(store.create_repository(name, f"memory://{name}", ephemeral=True).branch("main"), monkeypatch)
+    slow(Repository, "branches", 6.0)
+    cursor, after = None, []
+    for _ in range(4):
+        cursor = tick(SENSOR, cursor).cursor
+        after.append(json.loads(cursor or "")["after"])
+    assert after == ["lake-2/main", "lake-4/main", "lake-6/main", ""]
+    assert len(json.loads(cursor or "")["seen"]) == len(names)
+
+
+def test_branches_whose_pressure_a_tick_has_no_time_to_read_are_left_to_a_later_one(
+    tick: Evaluate, lake: Repository, monkeypatch: pytest.MonkeyPatch, slow: Callable[[type, str, float], None]
+) -> None:
+    for name in "abc":
+        crash_in_commit(lake.create_branch(name, source="main"), monkeypatch)
+    slow(Branch, "pressure", 10.0)
+    asked = []
+    with time_machine.travel(START, tick=False) as clock:
+        cursor = tick(SENSOR).cursor
+        for _ in range(2):
+            clock.shift(timedelta(minutes=31))
+            answer = tick(SENSOR, cursor)
+            cursor = answer.cursor
+            asked.append([request.tags["graveler/branch"] for request in answer.requests])
+            for name in asked[-1]:
+                lake.branch(name).compact()
+    assert asked == [["a", "b"], ["c"]]
 
 
 def test_damaged_records_do_not_concern_other_branches(
