@@ -29,7 +29,7 @@ from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.repositories.deletion import complete_deletion
 from graveler_core.errors import Conflict, CorruptData, GravelerError, Kind, NotFound, NotUnique, PredicateFailed
 from graveler_core.model.entities import DeletedRepository, DeletedState, RepositoryRecord, RepositoryState
-from graveler_core.model.ids import Nonce, RepositoryId, RepositoryUid
+from graveler_core.model.ids import Nonce, RepositoryId
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
@@ -110,11 +110,12 @@ def _restored(stores: Stores, claimed: Entry, before: Entry) -> RepositoryRecord
 
 def _chosen(stores: Stores, name: RepositoryId, uid: str | None) -> Entry | None:
     """Return the entry to restore, in state `deleted`, or `None` to look again."""
-    if uid is None:
-        found = [held for _, held in access.scan(stores.kv, keys.DELETED_REPOSITORIES, prefix=f"{name}/")]
-    else:  # reads no entry of another repository, which may be damaged
-        named = access.read(stores.kv, keys.deleted_repository(name, RepositoryUid(uid)))
-        found = [] if named is None else [named]
+    damaged = list[CorruptData]()
+    entries = access.scan(stores.kv, keys.DELETED_REPOSITORIES, prefix=f"{name}/", damaged=damaged.append)
+    found = [held for _, held in entries if uid is None or held.value.repository.uid == uid]
+    for error in damaged:  # that of another repository does not matter
+        if uid is None or error.details["record"] == f"{name}/{uid}":
+            raise error
     fit = [held for held in found if held.value.state is not DeletedState.PURGING and held.value.repository.was_active]
     if not fit:
         if _completed(stores, name, uid, found):
