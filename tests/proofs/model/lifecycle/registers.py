@@ -103,14 +103,14 @@ class Former:
     """A cleaner empties what it has claimed; one that takes the claim over may still find the entry void."""
     no_grace: bool = False
     """The cleaner does not wait for creations that are under way."""
+    any_entry_is_deleted: bool = False
+    """Deletion goes on where somebody else made the entry meanwhile, whatever became of it."""
 
     # Shortcuts of the engine, which break nothing
     withdraw_by_uid: bool = False
     """A refused creation removes any record of its uid."""
     purging_is_deleted: bool = False
     """Deletion does not wait for a cleaner that has the entry."""
-    any_entry_is_deleted: bool = False
-    """Deletion goes on where somebody else made the entry meanwhile, whatever became of it."""
 
 
 class Registers:

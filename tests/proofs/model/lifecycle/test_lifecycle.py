@@ -15,7 +15,7 @@ from tests.proofs.model.lifecycle.registers import Former
 from tests.proofs.model.lifecycle.search import Configuration, search
 
 BY_NAME = {configuration.name: configuration for configuration in CONFIGURATIONS}
-SHORTCUTS = ("withdraw_by_uid", "purging_is_deleted", "any_entry_is_deleted")
+SHORTCUTS = ("withdraw_by_uid", "purging_is_deleted")
 CAUGHT = {
     "unconditional_removal": "restoration and cleaner",
     "no_nonce": "two restorations",
@@ -30,6 +30,7 @@ CAUGHT = {
     "entry_after_removal": "two creations",
     "delete_ignores_restoring": "restoration and cleaner",
     "delete_keeps_earlier": "entry of an earlier deletion",
+    "any_entry_is_deleted": "stalled deletion",
     "delete_replaces_later": "stalled deletion",
     "purge_earlier": "entry of an earlier deletion",
     "restore_settings_of_entry": "entry of an earlier deletion",
