@@ -107,9 +107,9 @@ def cleanups(stores: Stores, now: Registers, layers: Sequence[Layer]) -> list[Wr
 
 def record_writes(stores: Stores, writes: Sequence[Write]) -> None:
     """Write the records that are required before a swap, in one round trip if the store supports it.
-    Otherwise objects are written first (`records.rows`).
 
-    These are plain sets of keys that no other flow writes. After a lost response they are sent again, a few times.
+    Otherwise objects are written before the records that name them (`records.rows`). These are plain sets of keys that
+    no other flow writes. After a lost response they are sent again, a few times.
     """
     for _ in range(LOST_ANSWERS - 1):
         with suppress(OutcomeUnknown):

@@ -51,7 +51,7 @@ from graveler_core.engine.reading.view import lookup, view_of
 from graveler_core.engine.staging.condition import SetRow, held
 from graveler_core.engine.staging.content import Content
 from graveler_core.engine.staging.kept_content import require_kept
-from graveler_core.engine.staging.write import possible_outcome, uploaded
+from graveler_core.engine.staging.write import may_come_late, possible_outcome, uploaded
 from graveler_core.errors import GravelerError, Kind, NotUnique, OutcomeUnknown, PredicateFailed
 from graveler_core.kv.store import Stored
 from graveler_core.model.entry import Entry
@@ -171,7 +171,7 @@ def _set(  # noqa: PLR0913, PLR0917 - the branch, the entry, and the condition
             raise PredicateFailed(f"path {path!r}: {_difference(expected, found)}; nothing is staged", path=path)
         token = registers.branch.staging_token
         if token in unanswered:
-            raise _may_come_late(branch, path)
+            raise may_come_late(repo, branch)
         partition, key = keys.staging(token), keys.staged(path_key(path))
         try:
             stores.kv.set_if(partition, key, record, None if row is None else row.predicate)
@@ -217,15 +217,6 @@ def _same(used: Registers, now: Registers) -> bool:
 
 def _exists(branch: BranchId, path: str) -> NotUnique:
     return NotUnique(f"path {path!r}: exists on branch {branch!r}", kind=Kind.PathExists, path=path)
-
-
-def _may_come_late(branch: BranchId, path: str) -> OutcomeUnknown:
-    return OutcomeUnknown(
-        f"path {path!r} of branch {branch!r}: a request to set its row was not confirmed, and may take effect later; "
-        "read the path before you repeat the write",
-        branch=branch,
-        path=path,
-    )
 
 
 def _difference(expected: Entry | None, found: Entry | None) -> str:

@@ -50,6 +50,7 @@ from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
 from graveler_core.stores import Stores
+from graveler_core.telemetry.events import tell_damaged
 
 MAX_PARTS = 10_000
 ETAG = "etag:"
@@ -227,8 +228,9 @@ def end(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, id: str
 
 
 def standing(stores: Stores, repository: RepositoryRecord) -> Iterator[MultipartUpload]:
-    """Yield the multipart uploads that have not ended, in no order. A record that cannot be read is left out."""
-    for id, held in _uploads(stores, repository).standing(damaged=lambda error: None):
+    """Yield the multipart uploads that have not ended, in no order. A record that cannot be read is logged and
+    left out."""
+    for id, held in _uploads(stores, repository).standing(damaged=tell_damaged):
         target = held.value.target
         if held.value.state is UploadState.UPLOADING and target is not None:
             yield MultipartUpload(id, target.branch, target.path, held.value.since)

@@ -201,7 +201,7 @@ def set_records(
         registers, made = _in_time(stores, registers, records)
         token = registers.branch.staging_token
         if token in unanswered:
-            raise _may_come_late(repo, branch)
+            raise may_come_late(repo, branch)
         partition = keys.staging(token)
         rows = [(partition, keys.staged(path), record) for path, record in made]
         for number, portion in enumerate(_portions(stores.kv, rows)):
@@ -282,7 +282,7 @@ def _current(stores: Stores, registers: Registers) -> Registers:
     return registers if same_token(registers, current) else current
 
 
-def _may_come_late(repo: RepositoryId, branch: BranchId) -> OutcomeUnknown:
+def may_come_late(repo: RepositoryId, branch: BranchId) -> OutcomeUnknown:
     """Return the error for records that may be set after the call, and replace what others have written by then."""
     return OutcomeUnknown(
         f"branch {branch!r}: the write was sent, but not confirmed, and may take effect later; read the paths before "
