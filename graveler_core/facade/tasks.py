@@ -128,7 +128,8 @@ class Tasks(Importing, Dumping):
 
         Raises:
             NotFound: there is no such task.
-            OutcomeUnknown: the work may be done. Run the task again after a minute: it finds the commit.
+            OutcomeUnknown: the work may be done. Run the task again after a minute: it finds the
+                commit, or makes it.
             PermissionDenied: (`AccessDenied`) another user began it.
         """
         return tasks.run(self._stores, self._active(), id, self._user, self._work)

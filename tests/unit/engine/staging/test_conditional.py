@@ -150,14 +150,20 @@ def test_one_of_two_is_acknowledged_whenever_the_other_runs(
     raise AssertionError("raise CALLS")
 
 
-@pytest.mark.parametrize("done", [True, False])
-def test_a_lost_response_is_resolved_by_reading_the_row(world: World, kv: Interposed, done: bool) -> None:
-    branch = world.branch(kv)
+def call_of_set(branch: Branch, kv: Interposed) -> int:
+    """Return the number of the call that sets the row, in the next conditional write of a new path."""
     branch.stage_if("y", entry(1), None)
     kv.reset()
     branch.stage_if("z", entry(1), None)
     at = kv.verbs.index("set_if")
     kv.reset()
+    return at
+
+
+@pytest.mark.parametrize("done", [True, False])
+def test_a_lost_response_is_resolved_by_reading_the_row(world: World, kv: Interposed, done: bool) -> None:
+    branch = world.branch(kv)
+    at = call_of_set(branch, kv)
     kv.lose[at] = done
     if done:
         assert branch.stage_if("a", entry(1), None)
@@ -170,11 +176,7 @@ def test_a_lost_response_is_resolved_by_reading_the_row(world: World, kv: Interp
 def test_no_row_is_set_again_while_a_request_may_come_late(world: World, kv: Interposed, looks: bool) -> None:
     """If the call was acknowledged, the request could bring back what others have removed since."""
     branch = world.branch(kv)
-    branch.stage_if("y", entry(1), None)
-    kv.reset()
-    branch.stage_if("z", entry(1), None)
-    at = kv.verbs.index("set_if")
-    kv.reset()
+    at = call_of_set(branch, kv)
     kv.lose[at] = False
     kv.before[at + 1] = lambda: world.graveler().repository("repo").protect("other")
     if not looks:
