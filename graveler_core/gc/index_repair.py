@@ -50,6 +50,7 @@ from graveler_core.gc.stock import Progress
 from graveler_core.model.entities import Layout, RepositoryRecord
 from graveler_core.model.ids import CommitId
 from graveler_core.model.index import Index
+from graveler_core.objects.build_time import require_in_time
 from graveler_core.objects.commits import StoredCommit, read_commit
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -162,6 +163,7 @@ def _is_wrong(indexes: Indexes, header: Header, index: Index) -> bool:
 def _replace(stores: Stores, repo: RepositoryRecord, id: CommitId, header: Header) -> bool:
     """Replace the layout of a commit by a repaired one. Return `False` if another process repaired or deleted it."""
     indexes, where = stores.indexes(repo), keys.commit_layout(repo, id)
+    begun = stores.clock.now()
     for _ in range(_TRIES):
         held = access.read(stores.kv, where)
         if held is None or not _is_wrong(indexes, header, held.value.index):
@@ -171,6 +173,7 @@ def _replace(stores: Stores, repo: RepositoryRecord, id: CommitId, header: Heade
             raise CorruptData("the layout of its first parent is missing", kind=Kind.CorruptCommit)
         index = marked(indexes, header, parent.value.index, held.value.index)
         layout = Layout(index=index, superseded=held.value.superseded)
+        require_in_time(stores.clock, begun, f"repair of commit {id}")
         try:
             access.replace(stores.kv, where, held, layout)
         except PredicateFailed:

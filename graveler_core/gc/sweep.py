@@ -26,9 +26,11 @@ for which it may be cached, the data is marked by the replacement, which keeps i
 marked by the branch; otherwise the build's swap fails.
 
 The grace period must therefore exceed the sum of the two longest builds (one that replaces a layout, another that
-began before), the hour of a cached layout, and the difference of the clocks. Less than a day is refused unless no
-other process works on the repository. The duration of the sweep does not matter: items that it considers old were
-old at its start.
+began before), the hour of a cached layout, and the difference of the clocks. A build that takes longer than
+`objects.build_time` allows refers to nothing and fails, also if its process was suspended. The shortest grace period
+that is accepted beside other processes covers two builds, except imports, which the default covers. The check of the
+time precedes the last request of a build, so a process that is suspended while this request is under way is not
+covered. The duration of the sweep does not matter: items that it considers old were old at its start.
 
 After a crash or a failed deletion the register remains held for three minutes, and the next sweep deletes the rest.
 Two sweeps take turns with the register; the later one finds items young that were created again after the first one had

@@ -29,9 +29,9 @@ Proof that no commit is deleted to which a reference leads or has led. Consider 
   ended before the adoption in step 0.
 * Its writer makes it a head later. The swap succeeds only if the branch record is the one that the writer has read. A
   swap that comes before the new nonce of step 3 is found by the reading after it. A later swap fails. The writer then
-  tries again only if it first wrote the commit less than `RETRIED_WITHIN` ago (`engine.committing.head`), which is less
-  than a grace period. An id is never computed by two calls, because each call draws a nonce. Only migrations compute
-  the same ids again, and migrated commits are not announced.
+  tries again only within the time limit of builds (`objects.build_time`), which is less than a grace period. An id is
+  never computed by two calls, because each call draws a nonce. Only migrations compute the same ids again, and
+  migrated commits are not announced.
 * Somebody knows its id, from a hook or from an error, and makes a reference or a commit that leads to it. The flow
   reads the record first. If it reads it between steps 1 and 3, it swaps the record: either this swap comes first, and
   the verification fails or finds the commit revived; or that of step 3 comes first, and the flow is refused. Afterwards
@@ -40,9 +40,10 @@ Proof that no commit is deleted to which a reference leads or has led. Consider 
   branch, or creates or assigns a tag, it ends within the grace period, because it checks again after its hooks, and
   step 3 finds the reference.
 * Somebody knows a descendant that was not announced. If the descendant was stored before step 3 read the headers, step
-  3 finds it and spares the commit. If it was stored later, its writer had paused for days, and stores no further commit
-  on top of it (`require_in_time`). The removed commit is then a parent of the descendant. Flows that name a descendant
-  therefore check its parents, too. A merge repeats this check before it calls hooks (`engine.committing.head`).
+  3 finds it and spares the commit. If it was stored later, its writer had paused for days, and stores no further
+  commit on top of it (`objects.build_time`). The removed commit is then a parent of the descendant. Flows that name a
+  descendant therefore check its parents, too. A merge repeats this check before it calls hooks
+  (`engine.committing.head`).
 
 If a header is missing or damaged that something leads to, it is unknown what it leads to, and nothing is removed. The
 conditions are those of the collection: the grace period is longer than any flow in which callers name commits.

@@ -79,7 +79,7 @@ def commit(stores: Stores, repo: RepositoryId, branch: BranchId, draft: Draft) -
         OutcomeUnknown: The response of the last step was lost, and the history does not show the outcome.
             `details["commit"]` is the id of the commit.
     """
-    tried = TriedCommits()
+    tried = TriedCommits(stores.clock.now())
     with stores.turns.turn(repo, branch), tried.reported():
         try:
             return _commit(stores, (repo, branch), draft, tried)

@@ -23,11 +23,11 @@ Two rules handle a swap whose response was lost.
   other as its own (step 2). It cannot if the branch was reset, or created again, after the request has arrived. So an
   attempt swaps only if neither has happened since the request was sent. Otherwise the outcome is unknown.
 
-A flow makes a commit the head, or calls hooks for it, only if the flow first wrote the commit less than
-`RETRIED_WITHIN` ago. An older commit whose swap has failed may be removed by a collection (`gc.unreached`), and the
-content of a source may expire. Hooks may take long, so the time is checked before and after them. If there are hooks, a
-merge also checks its source again after it has written the merge commit and before it calls the hooks, because the
-merge may have taken long.
+A flow writes a commit, calls hooks for it and makes it the head only within the time limit of builds
+(`objects.build_time`). Later, a sweep may have deleted its files, a collection may have removed a commit whose swap
+has failed (`gc.unreached`), and the content of a source may have expired. Hooks may take long, so the time is checked
+before and after them. If there are hooks, a merge also checks its source again after it has written the merge commit
+and before it calls the hooks, because the merge may have taken long.
 """
 
 from __future__ import annotations
@@ -61,26 +61,21 @@ from graveler_core.errors import (
     CorruptData,
     DirtyBranch,
     GravelerError,
-    Kind,
     NoChanges,
     OutcomeUnknown,
     PredicateFailed,
-    SlowDown,
 )
 from graveler_core.model.entities import BranchRecord
 from graveler_core.model.ids import BranchId, CommitId, MetarangeId, RepositoryId
 from graveler_core.model.protection import BranchAction
 from graveler_core.model.webhooks import HookEvent
+from graveler_core.objects.build_time import BUILT_WITHIN
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.stores import Registers, RetryBudget, Stores
 
 Refusals = tuple[type[GravelerError], ...]
-RETRIED_WITHIN = timedelta(hours=12)
-"""Time for which a call tries to make one commit the head. It is shorter than the grace period of any collection in a
-repository that other processes use.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +86,6 @@ class NewHead:
     writes: Sequence[Write] = ()
     """Records of the commit that are not stored yet."""
     compacted: MetarangeId | None = None
-    begun: datetime | None = None
-    """Time before this attempt wrote the first of the commit's ancestors. `None` if it wrote no ancestor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +106,10 @@ class HeadMove:
     reread: Refusals = (Conflict, DirtyBranch, NoChanges)
     """Errors of `prepare` that end the flow only if a closing re-read finds the content of the branch unchanged."""
     budget: RetryBudget | None = None
+    begun: datetime | None = None
+    """Start of the flow, if it wrote something before `move_head` was called."""
+    within: timedelta = BUILT_WITHIN
+    """Time that the flow may take."""
 
 
 def move_head(stores: Stores, move: HeadMove) -> StoredCommit:
@@ -132,7 +129,8 @@ def move_head(stores: Stores, move: HeadMove) -> StoredCommit:
     """
     repo, branch = move.repository, move.branch
     is_merge = move.action is BranchAction.MERGE
-    tried = TriedCommits(event=HookEvent.PRE_MERGE if is_merge else HookEvent.PRE_COMMIT)
+    event = HookEvent.PRE_MERGE if is_merge else HookEvent.PRE_COMMIT
+    tried = TriedCommits(move.begun or stores.clock.now(), move.within, event=event)
 
     def attempt() -> StoredCommit | None:
         now = fresh(stores, repo, branch)
@@ -163,17 +161,19 @@ def advance(stores: Stores, registers: Registers, record: BranchRecord, head: Ne
         NotFound: The repository or the branch was deleted while the commit was built.
         OutcomeUnknown: The response was lost, and the history does not show the outcome. `details["commit"]` names
             the commit.
+        SlowDown: The flow has taken too long (`RetriesExhausted`).
     """
     require_repository(stores, registers)
     tried.require_history(registers.branch)
     base, commit, writes = registers.branch, head.commit.id, head.writes
     where = keys.branch(registers.repository, base.id)
-    first = tried.ids.setdefault(commit, head.begun or stores.clock.now())
+    tried.ids.add(commit)
+    tried.require_in_time(stores.clock, commit)
     if hooks.are_set(stores, registers.repository):
         record_writes(stores, writes)
         writes = ()
         require_again(stores, registers.repository, head.commit.header.parents[1:])
-    require_in_time(stores, commit, first)
+        tried.require_in_time(stores.clock, commit)
 
     def happened(current: BranchRecord) -> bool:
         return current.uid == base.uid and commit in _chain(stores, registers, current.commit_id)
@@ -181,7 +181,7 @@ def advance(stores: Stores, registers: Registers, record: BranchRecord, head: Ne
     change = HookedChange(tried.event, partial(_told, stores, registers, commit), base.id, base.uid, base.epoch)
     try:
         with hooks.announced(stores, registers.repository, change, told=tried.told):
-            require_in_time(stores, commit, first)
+            tried.require_in_time(stores.clock, commit)
             new = following(stores, base, record)
             held = access.replace(stores.kv, where, registers.held, new, mine=happened, before=writes)
     except PredicateFailed:
@@ -195,25 +195,6 @@ def advance(stores: Stores, registers: Registers, record: BranchRecord, head: Ne
     with suppress(GravelerError):  # the swap is done, and another commit can start the maintenance as well
         start_maintenance(stores, registers.repository, base.id, commit_of(stores, registers.repository, commit))
     return True
-
-
-def require_in_time(stores: Stores, commit: CommitId, first: datetime) -> None:
-    """Refuse a commit that a collection may have announced and removed (`gc.unreached`).
-
-    Args:
-        stores: Stores of the flow.
-        commit: The commit.
-        first: Time before the commit was written, and before any ancestor that the same attempt has written.
-
-    Raises:
-        SlowDown: That was more than `RETRIED_WITHIN` ago (`RetriesExhausted`).
-    """
-    if not timedelta(0) <= stores.clock.now() - first < RETRIED_WITHIN:
-        raise SlowDown(
-            f"commit {commit}: was first written more than {RETRIED_WITHIN} ago; nothing was changed, try again",
-            kind=Kind.RetriesExhausted,
-            commit=commit,
-        )
 
 
 def _told(stores: Stores, registers: Registers, commit: CommitId) -> dict[str, object]:

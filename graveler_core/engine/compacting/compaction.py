@@ -37,6 +37,7 @@ from graveler_core.errors import Conflict, CorruptData, Kind, NoChanges, Outcome
 from graveler_core.model.entities import BranchRecord
 from graveler_core.model.ids import BranchId, MetarangeId, RepositoryId
 from graveler_core.model.layers import SealedToken
+from graveler_core.objects.build_time import require_in_time
 from graveler_core.records import layout as keys
 from graveler_core.staging import area
 from graveler_core.staging.stack import is_dirty
@@ -72,9 +73,11 @@ def compact(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedel
 
     Raises:
         NoChanges: Nothing is staged.
-        SlowDown: Another compaction began too recently (`CompactionUnderWay`).
+        SlowDown: Another compaction began too recently (`CompactionUnderWay`), or this one took too long
+            (`RetriesExhausted`).
         Conflict: A commit, a reset or a bulk write came in between (`CompactionLost`). Nothing was changed.
     """
+    begun = stores.clock.now()
     sealed = _seal(stores, repo, branch, every)
     layers = sealed.branch.sealed_tokens
     view = view_under(stores, sealed, layers)
@@ -86,7 +89,7 @@ def compact(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedel
     metarange = applied.index.metarange_id
     # Before the install: it may read the root of the tree, and an error means that nothing was changed.
     entries, size = totals(view.indexes.trees, metarange)
-    _install(stores, sealed, metarange)
+    _install(stores, sealed, metarange, begun)
     retire(stores, sealed, layers)
     said = applied.given, applied.tombstones
     effect = applied.added, applied.changed, applied.removed
@@ -129,7 +132,7 @@ def _sealed(stores: Stores, now: Registers, start: datetime, *, seals: bool) -> 
     return None
 
 
-def _install(stores: Stores, sealed: Registers, metarange: MetarangeId) -> None:
+def _install(stores: Stores, sealed: Registers, metarange: MetarangeId, begun: datetime) -> None:
     layers = sealed.branch.sealed_tokens
     before = cleanups(stores, sealed, layers)
 
@@ -149,6 +152,7 @@ def _install(stores: Stores, sealed: Registers, metarange: MetarangeId) -> None:
             mine = current.uid == sealed.branch.uid and current.compacted_metarange == metarange
             return mine and not any(lists(current, layer.id) for layer in layers)
 
+        require_in_time(stores.clock, begun, f"compaction of branch {sealed.branch.id!r}")
         return swap(stores, now, record, mine=happened, before=before)
 
     retry(stores, f"compaction of {sealed.repository.id}/{sealed.branch.id}", attempt)

@@ -16,7 +16,8 @@ that results from merging them, in every layout that contains them. Readers of e
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from itertools import dropwhile
 
@@ -27,6 +28,7 @@ from graveler_core.errors import GravelerError
 from graveler_core.model.entities import Layout, RepositoryRecord, Superseded
 from graveler_core.model.ids import BranchId, CommitId, MetarangeId
 from graveler_core.model.index import Index
+from graveler_core.objects.build_time import require_in_time
 from graveler_core.objects.commits import StoredCommit, read_commit
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -68,16 +70,38 @@ def _foldable(stores: Stores, repo: RepositoryRecord, index: Index) -> Index | N
     return Index(metarange_id=index.metarange_id, runs=chosen)
 
 
+@dataclass(frozen=True, slots=True)
+class _Fold:
+    """Merged parts of an index."""
+
+    below: Index
+    """The parts."""
+    metarange: MetarangeId
+    """Metarange with the same entries."""
+    begun: datetime
+    """Time before the metarange was written."""
+
+    def replaced(self, index: Index) -> Index | None:
+        """Return an index with the metarange in place of the parts, or `None` if it does not contain them."""
+        newer = len(index.runs) - len(self.below.runs)
+        if index.metarange_id != self.below.metarange_id or newer < index.own_run:
+            return None
+        if index.runs[newer:] != self.below.runs:
+            return None
+        return replace(index, metarange_id=self.metarange, runs=index.runs[:newer])
+
+
 def _fold(stores: Stores, repo: RepositoryRecord, branch: BranchId, below: Index) -> None:
+    begun = stores.clock.now()
     try:
         with suppress(GravelerError):  # nothing depends on it, and the next commit starts again
             folded = fold(stores.indexes(repo), below, mapper=stores.executor.map)
-            _put_in_place(stores, repo, branch, below, folded)
+            _put_in_place(stores, repo, branch, _Fold(below, folded, begun))
     finally:
         stores.folding.end(below.metarange_id)
 
 
-def _put_in_place(stores: Stores, repo: RepositoryRecord, branch: BranchId, below: Index, folded: MetarangeId) -> None:
+def _put_in_place(stores: Stores, repo: RepositoryRecord, branch: BranchId, folded: _Fold) -> None:
     done: CommitId | None = None
     for _ in range(_TRIES):
         now = fresh(stores, repo.id, branch)
@@ -86,22 +110,13 @@ def _put_in_place(stores: Stores, repo: RepositoryRecord, branch: BranchId, belo
             return
         where = keys.commit_layout(repo, head)
         held = access.read(stores.kv, where)
-        index = None if held is None else _folded(held.value.index, below, folded)
+        index = None if held is None else folded.replaced(held.value.index)
         if held is None or index is None:
             return
-        kept = (*held.value.superseded, Superseded(index=below, since=stores.clock.now()))
+        kept = (*held.value.superseded, Superseded(index=folded.below, since=stores.clock.now()))
         layout = Layout(index=index, superseded=kept)
+        require_in_time(stores.clock, folded.begun, f"index maintenance of branch {branch!r}")
         access.replace(stores.kv, where, held, layout)
         header = read_commit(stores.kv, stores.commits, repo, head).header
         stores.commits.keep(keys.partition(repo), StoredCommit(head, header, layout))
         done = head
-
-
-def _folded(index: Index, below: Index, metarange: MetarangeId) -> Index | None:
-    """Return the index with the new metarange in place of the merged parts, or `None` if the index does not contain
-    these parts.
-    """
-    newer = len(index.runs) - len(below.runs)
-    if index.metarange_id != below.metarange_id or newer < index.own_run or index.runs[newer:] != below.runs:
-        return None
-    return replace(index, metarange_id=metarange, runs=index.runs[:newer])

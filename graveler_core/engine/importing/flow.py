@@ -68,6 +68,7 @@ from graveler_core.model.ids import BranchId, MetarangeId, Nonce, RepositoryId
 from graveler_core.model.importing import ImportMode
 from graveler_core.model.index import Index
 from graveler_core.model.protection import BranchAction
+from graveler_core.objects.build_time import IMPORTED_WITHIN
 from graveler_core.segments.merge import effect
 from graveler_core.segments.sorted_keys import KEY
 from graveler_core.staging import stack as staged
@@ -109,6 +110,7 @@ def import_objects(
             repository (`NamespaceInUse`).
         PermissionDenied: The branch is protected from commits, or the repository is read-only.
         Unavailable: The source cannot be listed (`details["uri"]`), or a store cannot be reached.
+        SlowDown: The import took more than three days (`RetriesExhausted`).
     """
     draft = request.titled(draft)
     registers = fresh(stores, repo, request.into)
@@ -126,7 +128,7 @@ def _imported(
     stores: Stores, repository: RepositoryRecord, request: ImportRequest, draft: Draft, progress: Progress
 ) -> ImportOutcome:
     """Gather the objects, build on the head of the branch, and move the head."""
-    began = stores.clock.monotonic()
+    began, begun = stores.clock.monotonic(), stores.clock.now()
     gathered = gather(stores, repository, request, progress)
     now = fresh(stores, repository.id, request.into)
     _require_same(repository, now)
@@ -142,6 +144,8 @@ def _imported(
         partial(_prepare, stores, call),
         check=partial(_require_same, repository),
         budget=budget,
+        begun=begun,
+        within=IMPORTED_WITHIN,
     )
     commit = move_head(stores, move)
     if commit.header.nonce != call.nonce:

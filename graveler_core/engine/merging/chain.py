@@ -22,13 +22,14 @@ from graveler_core.committed.index.replay import replayed, rest
 from graveler_core.committed.index.resolutions import MergeRules
 from graveler_core.committed.index.successor import Successor, successor
 from graveler_core.engine.committing.draft import CommitContent, Draft, new_commit
-from graveler_core.engine.committing.head import NewHead, require_in_time
+from graveler_core.engine.committing.head import NewHead
 from graveler_core.engine.merging.combine import Combination
 from graveler_core.engine.merging.sides import MergeRequest, Sides, nothing
 from graveler_core.engine.protocol.registers import require_repository
 from graveler_core.engine.protocol.swap import Write, record_writes
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.model.ids import CommitId, Nonce
+from graveler_core.objects.build_time import require_in_time
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.refs.log import LogPosition, log
 from graveler_core.stores import Registers, Stores
@@ -69,7 +70,7 @@ def chain(
         writes: list[Write] = list(link.made.writes)
         if waiting is not None:
             at, written = _built(stores, registers, waiting, (at,))
-            require_in_time(stores, at.id, begun)
+            require_in_time(stores.clock, begun, f"commit {at.id}")
             writes += written
         require_repository(stores, registers)
         record_writes(stores, writes)  # the next link reads them
@@ -77,7 +78,7 @@ def chain(
     if waiting is None:
         return None
     last = replace(waiting, draft=_last_words(waiting.draft, call.draft))
-    return NewHead(*_built(stores, registers, last, (at, sides.theirs)), begun=begun)
+    return NewHead(*_built(stores, registers, last, (at, sides.theirs)))
 
 
 def repeated_commits(stores: Stores, registers: Registers, sides: Sides) -> list[CommitId]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from graveler_core.codec.entry import normalise_record
 from graveler_core.codec.records import encode
@@ -26,6 +27,7 @@ from graveler_core.model.entry import RECORD_SCHEMA, Entry
 from graveler_core.model.ids import CommitId, Nonce
 from graveler_core.model.index import Index
 from graveler_core.model.references import EventKind, InternalReference, ReferenceEvent, ReferenceType
+from graveler_core.objects.build_time import require_in_time
 from graveler_core.objects.commits import StoredCommit, prepare, stored_commits
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -43,6 +45,12 @@ class ReferenceLog:
     repository: RepositoryRecord
     held: Held[InternalReference] | None
     head: StoredCommit | None
+    begun: datetime
+    """Time before the log was read."""
+
+    def require_in_time(self) -> None:
+        """Refuse to refer to files that were written since the log was read, if that took too long (`SlowDown`)."""
+        require_in_time(self.stores.clock, self.begun, "log of references")
 
     def entries(self, wanted: Sequence[str]) -> dict[str, Entry]:
         """Return the logged entries of some keys."""
@@ -59,8 +67,10 @@ def read_log(stores: Stores, repo: RepositoryRecord) -> ReferenceLog:
     Raises:
         CorruptData: Its commit is missing or damaged. `details["commit"]` names the commit.
     """
+    begun = stores.clock.now()
     held = access.read(stores.kv, keys.reference_log(repo))
-    return ReferenceLog(stores, repo, held, None if held is None else read_internal(stores, repo, held.value.commit_id))
+    head = None if held is None else read_internal(stores, repo, held.value.commit_id)
+    return ReferenceLog(stores, repo, held, head, begun)
 
 
 def read_internal(stores: Stores, repo: RepositoryRecord, commit: CommitId) -> StoredCommit:
@@ -123,6 +133,7 @@ def point(log: ReferenceLog, commit: CommitId, writes: Sequence[Write] = ()) -> 
         commit: The commit.
         writes: Records of the commit that are not stored yet.
     """
+    log.require_in_time()
     stores, where = log.stores, keys.reference_log(log.repository)
     record = InternalReference(commit_id=commit, nonce=Nonce(stores.ids.fresh()))
     try:

@@ -55,6 +55,7 @@ def _set_back(stores: Stores, repo: RepositoryRecord) -> bool:
     where = keys.reference_log(repo)
 
     def attempt() -> bool | None:
+        begun = stores.clock.now()
         held = access.read(stores.kv, where)
         current = None if held is None else _whole(stores, repo, held.value.commit_id)
         if held is None or (current is not None and _has_ancestors(stores, repo, current)):
@@ -64,7 +65,8 @@ def _set_back(stores: Stores, repo: RepositoryRecord) -> bool:
         if whole is None:
             done = access.remove(stores.kv, where, held)
         else:
-            done = point(ReferenceLog(stores, repo, held, whole), write_root(stores, repo, whole).id)
+            log = ReferenceLog(stores, repo, held, whole, begun)
+            done = point(log, write_root(log, whole).id)
         return done or None
 
     return retry(stores, f"log of references of {repo.id}", attempt)

@@ -11,33 +11,33 @@ from datetime import datetime
 from graveler_core.committed.index.fold import fold
 from graveler_core.committed.index.operations import operations_between
 from graveler_core.engine.protocol.swap import record_writes
-from graveler_core.model.entities import Commit, Layout, RepositoryRecord
+from graveler_core.engine.references.log import ReferenceLog
+from graveler_core.model.entities import Commit, Layout
 from graveler_core.model.ids import Nonce
 from graveler_core.model.index import Index
 from graveler_core.objects.commits import StoredCommit, prepare
 from graveler_core.records import layout as keys
-from graveler_core.stores import Stores
 
 _REWRITTEN = "rewritten"
 """Metadata key of rewritten commits: time of the rewrite."""
 
 
-def write_root(stores: Stores, repo: RepositoryRecord, oldest: StoredCommit) -> StoredCommit:
+def write_root(log: ReferenceLog, oldest: StoredCommit) -> StoredCommit:
     """Write a commit again without a parent, so that its changes are its whole content. Raises `CorruptData`."""
-    indexes = stores.indexes(repo)
-    index = Index(metarange_id=fold(indexes, oldest.layout.index, mapper=stores.executor.map))
+    indexes = log.stores.indexes(log.repository)
+    index = Index(metarange_id=fold(indexes, oldest.layout.index, mapper=log.stores.executor.map))
     update = {
         "parents": (),
         "generation": 1,
         "operations": operations_between(indexes, None, index, oldest.header.version),
     }
-    return _write(stores, repo, oldest.header.model_copy(update=update), index)
+    return _write(log, oldest.header.model_copy(update=update), index)
 
 
-def write_child(stores: Stores, repo: RepositoryRecord, parent: StoredCommit, commit: StoredCommit) -> StoredCommit:
+def write_child(log: ReferenceLog, parent: StoredCommit, commit: StoredCommit) -> StoredCommit:
     """Write a commit again, with another parent of the same content as its own."""
     update = {"parents": (parent.id,), "generation": parent.header.generation + 1}
-    return _write(stores, repo, commit.header.model_copy(update=update), commit.layout.index)
+    return _write(log, commit.header.model_copy(update=update), commit.layout.index)
 
 
 def rewritten_since(before: datetime, commit: Commit) -> bool:
@@ -46,9 +46,11 @@ def rewritten_since(before: datetime, commit: Commit) -> bool:
     return time is not None and datetime.fromisoformat(time) >= before
 
 
-def _write(stores: Stores, repo: RepositoryRecord, header: Commit, index: Index) -> StoredCommit:
+def _write(log: ReferenceLog, header: Commit, index: Index) -> StoredCommit:
+    stores = log.stores
     metadata = {**header.metadata, _REWRITTEN: stores.clock.now().isoformat()}
     header = header.model_copy(update={"metadata": metadata, "nonce": Nonce(stores.ids.fresh())})
-    commit, writes = prepare(repo, header, Layout(index=index), keys.internal_history(repo))
+    commit, writes = prepare(log.repository, header, Layout(index=index), keys.internal_history(log.repository))
+    log.require_in_time()
     record_writes(stores, writes)
     return commit

@@ -137,9 +137,9 @@ def _newest(log: ReferenceLog, head: StoredCommit, most: int) -> list[StoredComm
 
 def _rewritten(log: ReferenceLog, kept: list[StoredCommit]) -> CommitId:
     """Write commits again, given newest first. Return the id of the newest."""
-    made = write_root(log.stores, log.repository, kept[-1])
+    made = write_root(log, kept[-1])
     for commit in reversed(kept[:-1]):
-        made = write_child(log.stores, log.repository, made, commit)
+        made = write_child(log, made, commit)
     return made.id
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from graveler_core.engine.committing import head
 from graveler_core.erasure.flow import erase
 from graveler_core.erasure.standing import ErasurePlan
 from graveler_core.errors import CorruptData, NotFound, OutcomeUnknown
@@ -22,6 +21,7 @@ from graveler_core.gc.sweep import GRACE, SweepPlan, sweep
 from graveler_core.kv.store import Store
 from graveler_core.model.erasure import ErasureRule
 from graveler_core.model.ids import CommitId
+from graveler_core.objects.build_time import BUILT_WITHIN
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.testing.plain_store import PlainStore
@@ -135,7 +135,7 @@ def test_a_writer_does_not_try_again_for_too_long(tmp_path: Path) -> None:
         lake.sleep(time)
         lake.branch("dev").remove_prefix("y/")
 
-    assert slow_commit(lake, partial(pause, head.RETRIED_WITHIN + DAY)) is None
+    assert slow_commit(lake, partial(pause, BUILT_WITHIN + DAY)) is None
     assert slow_commit(lake, partial(pause, timedelta(hours=1))) is not None
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import Any
 
-from graveler_core.engine.committing import head
 from graveler_core.engine.reading import expired
 from graveler_core.engine.references import branching, reset, tagging
 from graveler_core.gc.collection_record import CollectionRecord
 from graveler_core.gc.unreached import UnreachedCommits
 from graveler_core.model.collection import Collections
-from graveler_core.objects import expired_commits
+from graveler_core.objects import build_time, expired_commits
 from graveler_core.records import access
 from tests.proofs.simulation.mutants.plant import instead, mutant
 from tests.proofs.simulation.unreached import THEME
@@ -56,7 +54,7 @@ def former_heads_are_not_recorded() -> Iterator[None]:
 @mutant(seed=3, breaks="8", theme=THEME)
 def late_writers_try_again() -> Iterator[None]:
     """A commit that was written days ago is still made the head, or told to hooks."""
-    with instead((head, "RETRIED_WITHIN", timedelta(days=36_500))):
+    with instead((build_time, "_is_late", lambda *_: False)):
         yield
 
 

@@ -78,10 +78,10 @@ def test_one_s_own_commit_below_others(world: World) -> None:
     commits = [world.branch().transact([Put(name, entry(1))], message=name) for name in ("mine", "theirs")]
     stores, repo, name = world.branch()._at
     registers = fresh(stores, repo, name)
-    found = find_tried(stores, registers, TriedCommits({commits[0].id: START}, [began]))
+    found = find_tried(stores, registers, TriedCommits(START, ids={commits[0].id}, bases=[began]))
     assert found is not None
     assert found.id == commits[0].id
-    assert find_tried(stores, registers, TriedCommits({CommitId("0" * 64): START}, [began])) is None
+    assert find_tried(stores, registers, TriedCommits(START, ids={CommitId("0" * 64)}, bases=[began])) is None
 
 
 def test_what_is_older_than_the_call_is_not_its_own(world: World) -> None:
@@ -89,7 +89,7 @@ def test_what_is_older_than_the_call_is_not_its_own(world: World) -> None:
     began = world.branch().record().commit_id
     world.branch().transact([Put("theirs", entry(1))], message="theirs")
     stores, repo, name = world.branch()._at
-    assert find_tried(stores, fresh(stores, repo, name), TriedCommits({began: START}, [began])) is None
+    assert find_tried(stores, fresh(stores, repo, name), TriedCommits(START, ids={began}, bases=[began])) is None
 
 
 def test_the_walk_ends_where_the_call_began(world: World) -> None:
@@ -102,7 +102,7 @@ def test_the_walk_ends_where_the_call_began(world: World) -> None:
     registers = fresh(stores, repo, name)
     began = world.graveler().repository("repo").commit("main~2").id
     kv.reset()
-    assert find_tried(stores, registers, TriedCommits(bases=[began])) is None
+    assert find_tried(stores, registers, TriedCommits(START, bases=[began])) is None
     assert kv.counts == {"get_many": 3}
 
 
@@ -225,5 +225,5 @@ def test_a_swap_without_an_answer_is_not_forgotten(world: World, flow: str) -> N
 
 def test_without_such_a_swap_errors_are_what_they_are() -> None:
     failure: GravelerError = Unavailable("away")
-    with pytest.raises(Unavailable), TriedCommits().reported():
+    with pytest.raises(Unavailable), TriedCommits(START).reported():
         raise failure

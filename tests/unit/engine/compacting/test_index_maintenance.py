@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -17,8 +19,10 @@ from graveler_core.facade.graveler import Graveler
 from graveler_core.model.entities import Layout
 from graveler_core.model.entry import Entry
 from graveler_core.model.hook_runs import HookRequest
+from graveler_core.model.ids import MetarangeId
 from graveler_core.model.index import Index
 from graveler_core.model.webhooks import HookEvent
+from graveler_core.objects.build_time import BUILT_WITHIN
 from graveler_core.objects.commits import CommitCache
 from graveler_core.stores import Aside, Hook, HookCalls, Hooks, Stores
 from graveler_core.testing.invariants import check_history
@@ -112,6 +116,26 @@ def test_many_runs_of_one_size_are_folded() -> None:
     assert len(before.runs) > 16
     tended.later.work()
     assert tended.layout().index.metarange_id != before.metarange_id
+    tended.check()
+
+
+def test_a_fold_that_was_suspended_changes_nothing() -> None:
+    """A sweep may have deleted its files."""
+    tended = Tended()
+    tended.commits(DUE)
+    before = tended.layout()
+    fold = index_maintenance.fold
+
+    def slow(*arguments: Any, **options: Any) -> MetarangeId:
+        tended.world.clock.time += BUILT_WITHIN
+        return fold(*arguments, **options)
+
+    with patch.object(index_maintenance, "fold", slow):
+        tended.later.work()
+    assert tended.layout() == before
+    tended.commits(1)
+    tended.later.work()
+    assert tended.layout().superseded
     tended.check()
 
 
