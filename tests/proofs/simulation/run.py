@@ -51,9 +51,7 @@ from tests.proofs.simulation.substitutes import substituted
 from tests.proofs.simulation.themes import RARE_THEMES, THEMES
 from tests.proofs.simulation.world import RUNS, TINY_SIZES, World
 
-SWEEPS = ("sweeps", "folds")
-"""Themes that begin with what others left over."""
-SIZES = dict.fromkeys(("indexes", *SWEEPS), RUNS)
+SIZES = dict.fromkeys(("indexes", *sweeping.THEMES), RUNS)
 """The shapes of indexes in some themes."""
 PROGRESS = 500
 """Histories between two lines that say how far a run is."""
@@ -108,7 +106,7 @@ def _simulate(seed: int, theme: str, sizes: Sizes | None = None, *, profile: str
     chance = random.Random(seed)
     scheduler = Scheduler(chance, trace=[] if trace else None)
     shapes, logs = sizes or SIZES.get(theme), theme == references.THEME
-    world = World(scheduler, shapes, idle=theme in SWEEPS, logs=logs, profile=profile)
+    world = World(scheduler, shapes, idle=theme in sweeping.THEMES, logs=logs, profile=profile)
     world.ages = theme in (*collecting.THEMES, *unreached.THEMES)
     history = History(lambda: scheduler.step)
     observer = Observer(world.kv, world.held, PATHS, REPO, WORK)
@@ -123,7 +121,7 @@ def _simulate(seed: int, theme: str, sizes: Sizes | None = None, *, profile: str
         violations, error = list[str](), None
         try:
             set_up(world)
-            if theme in SWEEPS:
+            if theme in sweeping.THEMES:
                 sweeping.leftover(world, history)
             judges.look()
             world.changed = judges.look

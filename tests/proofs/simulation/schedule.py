@@ -61,6 +61,8 @@ class Actor:
     sure: bool = False
     """Whether no fault strikes it."""
     sleeps: bool = False
+    writes: bool = False
+    """True while its request to write is under way."""
 
 
 @dataclass(slots=True)
@@ -148,7 +150,9 @@ class Scheduler:
             return Fate.DONE
         if actor.dead:
             raise greenlet.GreenletExit
+        actor.writes = writes
         self._hub.switch()
+        actor.writes = False
         if actor.dead:
             raise greenlet.GreenletExit
         self.step += 1
@@ -201,6 +205,10 @@ class Scheduler:
             if actor.dead:
                 raise greenlet.GreenletExit
             actor.until = None
+
+    def nobody_writes(self) -> bool:
+        """Return `True` if no request to write is under way."""
+        return not any(actor.writes for actor in self._alive)
 
     def alone(self, name: str) -> bool:
         """Return `True` if all other actors have ended, or wait."""

@@ -6,7 +6,7 @@ written before all calls began that are under way now, and before those that wer
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 
@@ -18,7 +18,7 @@ from graveler_core.engine.committing.draft import Draft
 from graveler_core.engine.compacting.index_maintenance import _foldable, start_maintenance
 from graveler_core.engine.staging import write
 from graveler_core.gc.fsck import fsck
-from graveler_core.gc.sweep import SweepPlan, Swept, sweep
+from graveler_core.gc.sweep import LEAST_GRACE, SweepPlan, Swept, sweep
 from graveler_core.model.entry import Entry
 from graveler_core.objects.commits import CommitCache, read_commit
 from graveler_core.refs.branches import get_branch
@@ -26,12 +26,17 @@ from graveler_core.refs.repositories import find
 from graveler_core.refs.repositories import get as get_repository
 from graveler_core.stores import AtOnce, Stores
 from tests.proofs.simulation.cast import PATHS, WORK, Cast
-from tests.proofs.simulation.history import REPO, History, Operation
+from tests.proofs.simulation.history import NEVER, REPO, History, Operation
 from tests.proofs.simulation.schedule import Scheduler
 from tests.proofs.simulation.substitutes import FRESH
 from tests.proofs.simulation.world import World
 
 SWEEP = "sweep"
+SUSPENDED = "suspended builds"
+BUILDS = ("commit", "compact", "transact", "merge", "replay", "fold")
+"""Calls that write files and refer to them."""
+THEMES = ("sweeps", "folds", SUSPENDED)
+"""Themes that begin with what others left over."""
 
 
 def sweep_all(cast: Cast, stores: Stores, name: str) -> None:
@@ -40,6 +45,29 @@ def sweep_all(cast: Cast, stores: Stores, name: str) -> None:
         # The sweep reads the clock now, and counts the grace period from then on.
         plan = SweepPlan(grace(cast.history, cast.scheduler), alone=True)
         operation.answer = sweep(stores, repo, plan)
+
+
+def sweep_after_a_day(cast: Cast, stores: Stores, name: str) -> None:
+    """All other processes are suspended for a day, anywhere but in a request to write. Then somebody sweeps with the
+    shortest grace period that is accepted beside others.
+    """
+    cast.scheduler.wait(_amid_builds(cast, name))
+    cast.scheduler.jump(LEAST_GRACE)
+    with cast.history.operation(SWEEP, name) as operation:
+        repo = get_repository(stores.kv, stores.clock, stores.ids, REPO)
+        operation.answer = sweep(stores, repo, SweepPlan(LEAST_GRACE))
+
+
+def _amid_builds(cast: Cast, name: str) -> Callable[[], bool]:
+    """Return the function that says whether a build has got somewhere, or nobody else is left."""
+    scheduler, offset = cast.scheduler, cast.chance.randint(1, 30)
+
+    def until() -> bool:
+        building = (one for one in cast.history.operations if one.kind in BUILDS and one.returned == NEVER)
+        amid = any(scheduler.step >= one.start + offset for one in building)
+        return scheduler.nobody_writes() and (amid or scheduler.alone(name))
+
+    return until
 
 
 def fold_head(cast: Cast, stores: Stores, name: str) -> None:

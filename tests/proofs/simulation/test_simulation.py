@@ -10,7 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
-from tests.proofs.simulation import cleaning, collecting, references, unreached, uploading
+from tests.proofs.simulation import cleaning, collecting, references, sweeping, unreached, uploading
 from tests.proofs.simulation.profiles import PROFILES
 from tests.proofs.simulation.run import main, simulate
 
@@ -70,8 +70,7 @@ def test_histories_keep_the_promises(batch: int) -> None:
         "path resets",
         "overwrites",
         "merges",
-        "sweeps",
-        "folds",
+        *sweeping.THEMES,
         "compactions",
         "protection",
         uploading.THEME,

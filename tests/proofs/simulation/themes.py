@@ -56,7 +56,7 @@ from tests.proofs.simulation.lifecycles import (
 )
 from tests.proofs.simulation.merging import merge_side, publish
 from tests.proofs.simulation.references import THEME, drop_one, fold_log, move_one, name_one, undelete_one
-from tests.proofs.simulation.sweeping import fold_head, sweep_all
+from tests.proofs.simulation.sweeping import SUSPENDED, fold_head, sweep_after_a_day, sweep_all
 from tests.proofs.simulation.unreached import (
     collect_for_days,
     drop_some,
@@ -113,6 +113,7 @@ OTHERS: dict[Act, int] = (
         change: 5,
         versioned_listing: 12,
         sweep_all: 5,
+        sweep_after_a_day: 6,
         fold_head: 3,
         put_again: 4,
         put_if: 20,
@@ -259,6 +260,7 @@ RARE_THEMES: dict[str, tuple[Act, ...]] = {
     unreached.REPOSITORIES: (*UNREACHED, recreate_repository),
     THEME: tuple(NAMING),
     "folds": (change, fold_head, fold_head, sweep_all, sweep_all),
+    SUSPENDED: (change, change, commit_all, fold_head, compact, transact_one, merge_side, revert, sweep_after_a_day),
     cleaning.AMONG_OTHERS: (
         put,
         put_many,

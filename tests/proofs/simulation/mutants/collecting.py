@@ -9,6 +9,7 @@ from graveler_core.blobs.deletion import RefusedDeletions
 from graveler_core.blobs.port import Data
 from graveler_core.gc import contents, sweep
 from graveler_core.model.entities import Upload, UploadState
+from graveler_core.objects import build_time
 from graveler_core.objects.kept_blobs import KeptBlobs
 from graveler_core.objects.uploads import Uploads
 from graveler_core.records import access
@@ -47,6 +48,13 @@ def what_is_found_stored_is_not_renewed() -> Iterator[None]:
         return self.beneath.create(address, data, sure=sure)
 
     with instead((KeptBlobs, "create", create)):
+        yield
+
+
+@mutant(seed=17, breaks="8", theme="suspended builds")
+def suspended_builds_go_on() -> Iterator[None]:
+    """A build that was suspended for a day refers to its files, which a sweep has deleted."""
+    with instead((build_time, "_is_late", lambda *_: False)):
         yield
 
 
