@@ -53,8 +53,8 @@ repository. Step 4 deletes objects that had no name at step 3. Consider the ways
 * The rules change. Step 3 reads them. Rules that are set later do not bring expired commits back.
 
 A commit that is not kept has no reference, but a flow may be about to give it one. Either the flow is one of the above,
-or it has just stored the commit, with an old date that the caller has chosen. In the second case, the flow began before
-step 1, ends within the grace period, and step 3 finds the reference.
+or it has just stored the commit, with an old date: the caller has chosen it, or the clock is behind. In the second
+case, the flow began before step 1, ends within the grace period, and step 3 finds the reference.
 
 An expired commit keeps its header, layout and tree for ever. Only content is deleted, so logs, listings and
 differences work as before. Step 3 enters commits and objects with the same swap, so content is never missing from a

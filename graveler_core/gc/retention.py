@@ -8,27 +8,36 @@ A commit is kept if one of these is true:
    branch had at the beginning of the time.
 4. No branch reaches it, and it is not older than the default rule allows.
 
-The age of a commit is the time since its creation date. A rule allows its days, but at least the grace period of the
-collection, so that new commits of flows that have not ended are not announced. Branches are examined in order of their
-days, the longest time first. A commit that a branch does not keep is not kept by a branch with a shorter time either,
-so each commit is visited once. Memory holds some 400 bytes for each commit.
+The age of a commit is the time since its creation date, or since the latest creation date of an ancestor if that is
+later. A commit is never older than its parents, but the clock of its machine may have been behind. A date that is later
+than now is that of a wrong clock. Its commit is not old, but its descendants have their own dates. If a date is too
+early and no ancestor has a later one, nothing shows it.
+
+A rule allows its days, but at least the grace period of the collection, so that new commits of flows that have not
+ended are not announced. Branches are examined in order of their days, the longest time first. A commit that a branch
+does not keep is not kept by a branch with a shorter time either, so each commit is visited once. Memory holds some 400
+bytes for each commit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from graveler_core.errors import CorruptData, Kind
 from graveler_core.gc.commits import HistoryGraph
 from graveler_core.gc.stock import Progress
 from graveler_core.kv.store import Store
+from graveler_core.model.clock import CLOCKS_DIFFER
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import BranchId, CommitId
 from graveler_core.model.retention import Days, RetentionRules
 from graveler_core.records import access
 from graveler_core.records import layout as keys
+
+_UNKNOWN = datetime.min.replace(tzinfo=UTC)
+"""Stands for the date of a commit if a wrong clock made it, or if the commit is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +59,7 @@ class DatedHistory:
 
     references: ReferencedCommits
     made: dict[CommitId, datetime]
+    """Creation dates, those of ancestors before those of descendants."""
     parents: dict[CommitId, tuple[CommitId, ...]]
 
 
@@ -94,7 +104,7 @@ def read_history(kv: Store, repo: RepositoryRecord, references: ReferencedCommit
         for finding in graph.reach(start, "a branch or tag"):
             raise CorruptData(f"commit {finding.id}: {finding.why}", kind=Kind.CorruptCommit, commit=finding.id)
     found = {id: header for id, header in graph.headers.items() if header is not None}
-    made = {id: header.made for id, header in found.items()}
+    made = {id: found[id].made for id in sorted(found, key=lambda id: found[id].generation)}
     return DatedHistory(references, made, {id: header.parents for id, header in found.items()})
 
 
@@ -112,7 +122,7 @@ def not_kept(history: DatedHistory, rules: RetentionRules, now: datetime, grace:
     references = history.references
     lines = [_Line(head, *rules.of(name)) for name, head in sorted(references.branches.items())]
     lines.sort(key=lambda line: float("inf") if line.days is None else line.days, reverse=True)
-    ages = _Ages(history, now, grace)
+    ages = _Ages(history.made, _latest_dates(history, now), now, grace)
     expired, reached = dict[CommitId, str](), set[CommitId]()
     for line in lines:
         for id in _reach(history, line.head, reached):
@@ -131,13 +141,27 @@ def not_kept(history: DatedHistory, rules: RetentionRules, now: datetime, grace:
 
 @dataclass(frozen=True, slots=True)
 class _Ages:
-    history: DatedHistory
+    made: dict[CommitId, datetime]
+    latest: dict[CommitId, datetime]
+    """Latest dates of the commits and their ancestors."""
     now: datetime
     grace: timedelta
 
     def is_older(self, id: CommitId, days: Days) -> bool:
         """Return `True` if a commit is older than a rule with some days allows."""
-        return days is not None and self.history.made[id] < self.now - max(timedelta(days=days), self.grace)
+        if days is None:
+            return False
+        return max(self.made[id], self.latest[id]) < self.now - max(timedelta(days=days), self.grace)
+
+
+def _latest_dates(history: DatedHistory, now: datetime) -> dict[CommitId, datetime]:
+    """Return for each commit the latest of its date and its ancestors' dates, without those that are later than now."""
+    latest = dict[CommitId, datetime]()
+    for id, made in history.made.items():
+        own = made if made <= now + CLOCKS_DIFFER else _UNKNOWN
+        # A parent that was removed or is missing has no date. This can only be the parent of an unreached commit.
+        latest[id] = max([own, *(latest.get(parent, _UNKNOWN) for parent in history.parents[id])])
+    return latest
 
 
 def _reach(history: DatedHistory, head: CommitId, reached: set[CommitId]) -> Iterator[CommitId]:

@@ -131,6 +131,23 @@ def test_the_content_at_the_beginning_of_the_time_stays(lake: Lake, history: lis
     assert lake.repo.at(history[3]).read("x") == b"content 3"
 
 
+def test_commits_of_a_slow_clock_are_as_young_as_their_ancestors(lake: Lake, history: list[CommitId]) -> None:
+    """They lose no content before the time of the rule is over."""
+    commit(lake, "with a right clock")
+    lake.sleep(-60 * DAY)
+    slow = [commit(lake, f"with a slow clock {number}") for number in range(6)]
+    lake.sleep(60 * DAY)
+    commit(lake, "newest")
+    follow(lake, 30)
+    lake.collect()
+    lake.sleep(GRACE)
+    assert lake.collect().expired == 4
+    assert expiries(lake, *history[:3], *slow) == [True] * 3 + [None] * 6
+    lake.sleep(30 * DAY)
+    assert lake.collect(NOW).expired == 8
+    assert expiries(lake, *slow) == [True] * 6
+
+
 def test_a_dry_run_says_what_a_run_does(lake: Lake, history: list[CommitId]) -> None:
     follow(lake, 30)
     lake.branch().upload("y", b"never staged")

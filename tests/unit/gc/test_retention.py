@@ -112,10 +112,45 @@ def test_nothing_younger_than_the_grace_period_expires(commits: Commits) -> None
     assert sorted(not_kept(history, retention_rules(0, {}), START, timedelta(days=4))) == ["c0"]
 
 
-def test_dates_may_go_backwards(commits: Commits) -> None:
-    """Machines have different clocks: each commit has its own age."""
-    commits.line("c", [3, 20, 4, 15, 2])
-    assert commits.lost(retention_rules(7, {}), {"main": "c4"}) == "c1"
+def test_a_commit_is_not_older_than_its_ancestors(commits: Commits) -> None:
+    """A machine with a slow clock gives its commits old dates."""
+    commits.line("c", [60, 20, 3, 63, 62, 2])
+    assert commits.lost(retention_rules(7, {}), {"main": "c5"}) == "c0"
+    commits.line("d", [30, 70, 65], "c1")
+    commits.add("merge", 66, "d2", "c4")
+    commits.add("last", 1, "merge")
+    assert commits.lost(retention_rules(7, {}), {"main": "last"}) == "c0 c1 d0 d1", "d2 is the first content"
+    assert commits.lost(retention_rules(7, {}), {"main": "c2"}) == "c0 d0 d1 d2", "merge has the date of c2"
+
+
+def test_a_head_is_kept_although_it_and_its_parents_have_old_dates(commits: Commits) -> None:
+    """Later it is the first content that is older than the rule allows."""
+    commits.line("c", [50, 60])
+    assert commits.lost(retention_rules(30, {}), {"main": "c1"}) == "c0"
+    commits.add("next", 1, "c1")
+    assert commits.lost(retention_rules(30, {}), {"main": "next"}) == "c0"
+
+
+def test_a_date_later_than_now_says_nothing_of_the_descendants(commits: Commits) -> None:
+    """A clock that was years ahead does not keep all later commits for ever."""
+    commits.line("c", [40, -1000, 30, 20, 5])
+    assert commits.lost(retention_rules(7, {}), {"main": "c4"}) == "c0 c2", "c3 is the first content"
+    commits.line("d", [10, -1000, 60, 2])
+    assert commits.lost(retention_rules(12, {}), {"main": "d3"}) == "c0 c2 c3", "d2 has the date of d0"
+    commits.line("e", [-1000, 60, 50, 40])
+    assert commits.lost(retention_rules(12, {}), {"main": "e3", "all": "c4"}) == "c0 c2 e1 e2"
+
+
+def test_clocks_may_differ_a_little(commits: Commits) -> None:
+    """The date of a parent counts if it is later than now by some minutes."""
+    commits.line("c", [10, -1 / 48, 60, 0])
+    assert commits.lost(retention_rules(7, {}), {"main": "c3"}) == "", "c0 is the first content"
+
+
+def test_a_commit_whose_parent_was_removed_has_its_own_date(commits: Commits) -> None:
+    commits.line("c", [5, 4])
+    commits.add("lost", 20, "removed")
+    assert commits.lost(retention_rules(7, {}), {"main": "c1"}) == "lost"
 
 
 @pytest.mark.parametrize("seed", range(300))
@@ -125,7 +160,7 @@ def test_as_the_oracle_says(seed: int) -> None:
     names = list[str]()
     for number in range(random.randint(1, 25)):
         parents = dict.fromkeys(random.choices(names, k=random.choice([0, 1, 1, 1, 2]))) if names else {}
-        age = max(0, 25 - number + random.choice([0, 0, 0, -4, 4]))
+        age = 25 - number + random.choice([0, 0, 0, -4, 4, 60, -60])
         names.append(commits.add(f"c{number}", age, *parents))
     branches = {f"{random.choice('ab')}{n}": random.choice(names) for n in range(random.randint(0, 4))}
     days = [None, 0, 3, 7, 12]
@@ -144,7 +179,8 @@ def kept(  # noqa: PLR0917 - all that the definition names
     """The definition, word by word."""
 
     def within(which: str, days: int | None) -> bool:
-        return days is None or commits.ages[which] <= max(days, grace)
+        possible = [age for each in reaches(which) if (age := commits.ages[each]) >= 0]
+        return days is None or min([commits.ages[which], *possible]) <= max(days, grace)
 
     def reaches(start: str, first_only: bool = False) -> list[str]:
         ahead, seen = [start], list[str]()
