@@ -53,7 +53,7 @@ def fsck(  # noqa: PLR0913 - the command line's own options
         bool,
         typer.Option(
             "--remove-damaged-layouts",
-            help="Remove damaged layouts whose commits do not exist, instead of checking the repository.",
+            help="Remove damaged layouts whose commits do not exist, and release incomplete commits. Checks nothing.",
         ),
     ] = False,
 ) -> None:
@@ -70,7 +70,7 @@ def fsck(  # noqa: PLR0913 - the command line's own options
     JSON: a line for each finding with type ("finding"), trouble ("missing", "corrupt", "inconsistent", "incomplete",
     "unreachable", "unverified"), thing, id, why, named_by, size, and for content path. With --repair-indexes: one
     document with examined (number of commits), repaired (list of commit ids), unrepaired (list of documents with
-    commit, why). With --remove-damaged-layouts: one document with removed, named (lists of commit ids).
+    commit, why). With --remove-damaged-layouts: one document with removed, named, released (lists of commit ids).
     """
     repository = session.graveler.repository(repository_uri(uri).repository)
     repairs = {"--repair-indexes": repair_indexes, "--remove-damaged-layouts": remove_damaged_layouts}
@@ -116,6 +116,8 @@ def _remove_damaged_layouts(session: Session, repository: Repository) -> None:
         session.out.say(f"removed the layout of {commit}")
     for commit in done.named:
         session.out.say(f"not removed: the layout of {commit}, because something names the commit")
+    for commit in done.released:
+        session.out.say(f"released {commit}, which lacks a part: the next collections remove it")
     if done.named:
         raise typer.Exit(DAMAGED)
 

@@ -98,18 +98,23 @@ class Maintenance(Handle):
     def remove_damaged_layouts(self, *, progress: Progress = lambda more: None) -> LayoutRemovals:
         """Delete layouts that are damaged and whose commits do not exist, if `fsck` reports some. It takes a minute.
 
-        Such a layout prevents sweeps. No commit changes: see `graveler_core.gc.layout_removal`. If the commit exists in
-        a copy of the store, restore its header and its layout from there instead. A later sweep deletes files that only
-        the layout named.
+        Such a layout prevents sweeps. See `graveler_core.gc.layout_removal`. If the commit exists in a copy of the
+        store, restore its header and its layout from there instead. A later sweep deletes files that only the layout
+        named.
+
+        Also let collections remove commits that a killed process has written only in part, before the second collection
+        of the repository. Such a commit prevents collections and erasures. If the missing part exists in a copy of the
+        store, restore it from there instead.
 
         Args:
             progress: Called with the number of records read since the last call.
 
         Returns:
-            The commits whose layouts were deleted, and those whose layouts were kept because something names them.
+            The commits whose layouts were deleted, those whose layouts were kept because something names them, and the
+            incomplete commits that the next collections remove.
 
         Raises:
-            CorruptData: a header, branch or tag is damaged. Nothing was deleted.
+            CorruptData: a header, branch or tag is damaged. No layout was deleted.
             InvalidInput: the repository is bare.
             NotFound: the repository has been deleted.
         """

@@ -15,6 +15,8 @@ The key of a layout is the id of its commit, so the value is not needed to decid
 value: a layout that a writer or a restoration stores in the meantime is kept. So no commit loses a layout that can be
 read, not even one whose writer stands still for longer than step 2.
 
+Before that, half-written commits that a collection has adopted are released (`gc.half_written`).
+
 The files that only the layout named are deleted by a later sweep. If the header was lost by damage, and a copy of the
 store has it, the header and the layout must therefore be restored from the copy, instead of being removed.
 """
@@ -28,6 +30,7 @@ from dataclasses import dataclass
 from graveler_core.codec.records import decode
 from graveler_core.errors import CorruptData, InvalidInput, Kind, PredicateFailed
 from graveler_core.gc.commits import HistoryGraph
+from graveler_core.gc.half_written import release_half_written
 from graveler_core.gc.retention import read_references
 from graveler_core.gc.stock import Progress
 from graveler_core.model.entities import RepositoryRecord
@@ -49,14 +52,17 @@ class LayoutRemovals:
     """Ids of the commits whose layouts were deleted."""
     named: tuple[CommitId, ...]
     """Ids of the commits whose layouts were kept, because something names the commits, or has written them since."""
+    released: tuple[CommitId, ...] = ()
+    """Ids of commits that lack a part and to which no branch, tag or commit leads. The next collections remove them."""
 
 
 def remove_damaged_layouts(
     stores: Stores, repo: RepositoryRecord, progress: Progress = lambda more: None
 ) -> LayoutRemovals:
-    """Delete the damaged layouts whose commits do not exist, of users' commits and of the log of references.
+    """Delete the damaged layouts whose commits do not exist, of users' commits and of the log of references. Let
+    collections remove the half-written commits that one of them has adopted.
 
-    Takes a minute if there are any.
+    Takes a minute if there are damaged layouts.
 
     Args:
         stores: The stores of the repository.
@@ -65,16 +71,17 @@ def remove_damaged_layouts(
 
     Raises:
         InvalidInput: The repository is bare: a restoration may be writing its commits.
-        CorruptData: A header, branch or tag is damaged, so it is unknown which commits it names. Nothing was deleted.
+        CorruptData: A header, branch or tag is damaged, so it is unknown which commits it names. No layout was deleted.
         Unavailable, SlowDown: The store cannot be reached.
         OutcomeUnknown: The response to a deletion was lost. Repeat the removal.
     """
     if repo.bare:
         raise InvalidInput(f"repository {repo.id!r} is bare, so its commits may not be complete yet")
+    released = release_half_written(stores, repo, progress)
     histories = (keys.history(repo), keys.internal_history(repo))
     found = [dict(_candidates(stores, folders, progress)) for folders in histories]
     if not any(found):
-        return LayoutRemovals((), ())
+        return LayoutRemovals((), (), released)
     stores.clock.sleep(PAUSE)
     wanted = [
         _needed(stores, folders, progress, names)
@@ -86,7 +93,7 @@ def remove_damaged_layouts(
         for id in sorted(candidates.keys() - needed):
             if _delete(stores, folders, id, candidates[id]):
                 removed.append(id)
-    return LayoutRemovals(tuple(removed), tuple(sorted(named)))
+    return LayoutRemovals(tuple(removed), tuple(sorted(named)), released)
 
 
 def _candidates(stores: Stores, folders: CommitFolders, progress: Progress) -> Iterator[tuple[CommitId, bytes]]:

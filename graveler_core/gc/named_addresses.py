@@ -185,7 +185,19 @@ class _Walk:
         return uncached(self.stores, self.repository)
 
     def all(self, groups: CommitGroups) -> Iterator[tuple[NamedBy, str, Any]]:
-        """Yield the entries of all branches and commits, with what contains them."""
+        """Yield the entries of all branches and commits, with what contains them.
+
+        Raises:
+            CorruptData: An item is missing or damaged. The error names the repository, because a walk for another one
+                can find it.
+        """
+        try:
+            yield from self._all(groups)
+        except CorruptData as e:
+            id = self.repository.id
+            raise CorruptData(f"repository {id!r}: {e.message}", kind=e.kind, **e.details | {"repository": id}) from e
+
+    def _all(self, groups: CommitGroups) -> Iterator[tuple[NamedBy, str, Any]]:
         if self.repository.state is not RepositoryState.ACTIVE:
             yield from self._without_indexes()
         branches = keys.branches(self.repository)
@@ -277,7 +289,8 @@ class _Walk:
         """
         for failure in self.failures:
             if self.damaged is None:
-                raise failure.error
+                error = failure.error
+                raise CorruptData(f"{named_by}: {error.message}", kind=error.kind, **error.details) from error
             self.damaged(failure.finding(named_by))
 
     def _tried(self, read: Callable[[], pa.Table], thing: Thing, id: str) -> Iterator[pa.Table]:

@@ -105,7 +105,7 @@ def test_a_removal_of_damaged_layouts(flights: Cli, monkeypatch: pytest.MonkeyPa
     assert option in line[-1]
     refused(flights("fsck", uri, option, "--deep"), option, "--deep")
     refused(flights("fsck", uri, option, "--repair-indexes"), option, "--repair-indexes")
-    assert flights("fsck", uri, option, "--json").documents == [{"removed": [lost], "named": []}]
+    assert flights("fsck", uri, option, "--json").documents == [{"removed": [lost], "named": [], "released": []}]
     assert flights("fsck", uri) == Ran(0, "", "")
     with records() as kv:
         for where in (keys.commit_layout(record(kv), lost), keys.commit_layout(record(kv), named)):
@@ -113,7 +113,7 @@ def test_a_removal_of_damaged_layouts(flights: Cli, monkeypatch: pytest.MonkeyPa
         header = keys.commit(record(kv), named)
         kv.delete(header.partition, header.key)
     ran = flights("fsck", uri, option, "--json")
-    assert (ran.code, ran.documents) == (1, [{"removed": [lost], "named": [named]}])
+    assert (ran.code, ran.documents) == (1, [{"removed": [lost], "named": [named], "released": []}])
 
 
 def test_a_repair_of_indexes(flights: Cli) -> None:

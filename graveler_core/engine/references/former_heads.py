@@ -7,6 +7,7 @@ step. A record therefore never says anything wrong: the commit was the head when
 Records of commits that a reference has reached are never removed. Commits to which no reference and no former head
 leads were never reached, except those that references had left before versions with these records. A collection may
 record commits that were never reached (`gc.unreached`, step 0), and deletes such records once the commits are removed.
+If a person asks for it, the records of incomplete commits are deleted (`gc.half_written`).
 
 All other flows that move a branch make a commit with the former head as its first parent, or move it to a descendant.
 """

@@ -12,12 +12,14 @@ import pytest
 from graveler_core.errors import CorruptData
 from graveler_core.facade.repository import Repository
 from graveler_core.gc.collection import collect
+from graveler_core.gc.half_written import release_half_written
 from graveler_core.gc.named_addresses import named_addresses
 from graveler_core.gc.sweep import GRACE
 from graveler_core.kv import bulk
 from graveler_core.kv.store import Item, Store
 from graveler_core.model.ids import CommitId, Nonce
 from graveler_core.model.index import RunLocation
+from graveler_core.model.references import FormerHead
 from graveler_core.objects.commits import CommitCache, prepare, read_commit
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -25,7 +27,7 @@ from graveler_core.records.layout import OBJECTS
 from graveler_core.testing.plain_store import PlainStore
 from graveler_core.transfer import restore
 from tests.unit.engine.flows import table
-from tests.unit.engine.interposed import Crash
+from tests.unit.engine.interposed import Crash, Interposed
 from tests.unit.gc.lake import NOW, Lake
 from tests.unit.gc.lost_commits import DAY, headers, layouts, lose
 
@@ -200,6 +202,137 @@ def test_a_commit_that_may_have_been_reached_is_damage(tmp_path: Path, how: str)
             lake.world.kv.set(where.partition, where.key, b"damaged")
     with pytest.raises(CorruptData, match="is missing"):
         list(named_addresses(lake.world.stores(), lake.record, lambda more: None))
+
+
+def stuck(root: Path) -> tuple[Lake, Repository, CommitId]:
+    """Two repositories, and a half-written commit of the first one from before its second collection."""
+    lake = Lake(root / "lake")
+    lake.branch().put("a", b"a")
+    lake.branch().commit("first")
+    other = lake.world.graveler().create_repository("other", (root / "other").as_uri())
+    other.branch("main").put("o", b"o")
+    with_run = lose(lake, "an unreached parent")
+    lake.repo.create_branch("dev", source=with_run)
+    lake.branch("dev").stage_many(table(ROWS))
+    made = lose(lake, branch="dev")
+    lake.branch("dev").reset()
+    unrecorded(lake, "dev")
+    lake.world.kv.delete(*run_of(lake, made))
+    lake.branch().reset()
+    for _ in range(2):
+        lake.sleep(GRACE + DAY)
+        with pytest.raises(CorruptData, match=rf"repository 'repo': commit {made}: object .* is missing"):
+            lake.collect()
+    return lake, other, made
+
+
+def unrecorded(lake: Lake, branch: str) -> None:
+    """Delete a branch as an earlier version did, without a former head."""
+    lake.repo.delete_branch(branch)
+    for id in former_heads(lake):
+        where = keys.former_heads(lake.record).at(id)
+        lake.world.kv.delete(where.partition, where.key)
+
+
+def former_heads(lake: Lake) -> set[CommitId]:
+    return {CommitId(id) for id, _ in access.scan(lake.world.kv, keys.former_heads(lake.record))}
+
+
+def released(lake: Lake, kv: Store | None = None) -> tuple[CommitId, ...]:
+    return release_half_written(lake.world.stores(kv), lake.record, lambda more: None)
+
+
+def test_a_release_lets_collections_go_on_and_remove_the_commit(tmp_path: Path) -> None:
+    """Its parents stay, because a branch may have reached them."""
+    lake, other, made = stuck(tmp_path)
+    (parent,) = lake.repo.commit(made).parents
+    with pytest.raises(CorruptData, match=rf"repository 'repo': commit {made}: "):
+        collect_other(lake, other)
+    done = lake.repo.remove_damaged_layouts()
+    assert (done.removed, done.named, done.released) == ((), (), (made,))
+    assert former_heads(lake) == {parent}
+    collect_other(lake, other)
+    assert lake.collect().unreached == 1
+    lake.sleep(GRACE)
+    assert lake.collect().removed == 1
+    assert made not in headers(lake) | layouts(lake)
+    assert lake.repo.at(parent).read("x") == b"an unreached parent"
+    assert released(lake) == ()
+
+
+@pytest.mark.parametrize("how", ["branch", "tag", "child", "run of the parent", "layout of the parent", "whole"])
+def test_a_commit_that_may_have_been_complete_is_not_released(tmp_path: Path, how: str) -> None:
+    lake, _, made = stuck(tmp_path)
+    stored = read_commit(lake.world.kv, CommitCache(), lake.record, made)
+    parent = keys.commit_layout(lake.record, CommitId(stored.header.parents[0]))
+    match how:
+        case "branch":
+            lake.repo.create_branch("new", source=made)
+        case "tag":
+            lake.repo.create_tag("v1", made)
+        case "child":
+            header = stored.header.model_copy(
+                update={"parents": (made,), "generation": stored.header.generation + 1, "nonce": Nonce("child")}
+            )
+            bulk.set_many(lake.world.kv, prepare(lake.record, header, stored.layout)[1])
+        case "run of the parent":
+            access.write(lake.world.kv, parent, stored.layout)
+        case "layout of the parent":
+            lake.world.kv.set(parent.partition, parent.key, b"damaged")
+        case "whole":
+            run = stored.layout.index.runs[0]
+            lake.world.kv.set(*keys.stored_object(lake.record, run.id), b"not missing")
+    assert released(lake) == ()
+    assert former_heads(lake) == {made}
+
+
+def test_a_damaged_header_prevents_a_release(tmp_path: Path) -> None:
+    """It may name the commit as a parent."""
+    lake, _, made = stuck(tmp_path)
+    where = keys.commits(lake.record).at("5" * 64)
+    lake.world.kv.set(where.partition, where.key, b"damaged")
+    with pytest.raises(CorruptData, match=f"commit {'5' * 64}"):
+        lake.repo.remove_damaged_layouts()
+    assert former_heads(lake) == {made}
+
+
+def test_a_reference_may_come_to_lead_to_it_between_any_two_calls(tmp_path: Path) -> None:
+    """A tag for a moment records the commit as a former head again."""
+    lake, _, made = stuck(tmp_path)
+    where = keys.former_heads(lake.record).at(made)
+    counted = Interposed(lake.world.kv)
+    assert released(lake, counted) == (made,)
+    read = counted.verbs.index("scan")
+    assert read < len(counted.verbs) - 1
+    for call in range(len(counted.verbs)):
+        access.write(lake.world.kv, where, FormerHead(since=lake.world.clock.now()))
+
+        def tag() -> None:
+            lake.repo.create_tag("v1", made)
+            lake.repo.delete_tag("v1")
+
+        kv = Interposed(lake.world.kv)
+        kv.before[call] = tag
+        assert released(lake, kv) == ((made,) if call <= read else ()), call
+        assert (made in former_heads(lake)) == (call > read), call
+
+
+def test_a_release_that_crashes_is_repeated(tmp_path: Path) -> None:
+    lake, _, made = stuck(tmp_path)
+    (parent,) = lake.repo.commit(made).parents
+    where, above = (keys.former_heads(lake.record).at(CommitId(id)) for id in (made, parent))
+    counted = Interposed(lake.world.kv)
+    released(lake, counted)
+    for call in range(len(counted.verbs)):
+        access.write(lake.world.kv, where, FormerHead(since=lake.world.clock.now()))
+        lake.world.kv.delete(above.partition, above.key)
+        kv = Interposed(lake.world.kv)
+        kv.fail[call] = Crash()
+        with pytest.raises(Crash):
+            released(lake, kv)
+        assert former_heads(lake) & {made, parent}
+        released(lake)
+        assert former_heads(lake) == {parent}
 
 
 class DyingBeforeRuns(PlainStore):
