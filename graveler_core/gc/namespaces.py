@@ -5,13 +5,14 @@
 A cleaner enters the storage namespace of a removed repository as abandoned, and releases it. Each call takes each
 abandoned namespace as far as the grace period permits:
 
-1. Claim the namespace as `emptying`, unless it belongs to a repository again ✓. From now on, no repository can be
-   created there, nothing there can be imported, and no flow can stage an address there
+1. Claim the namespace as `emptying`, unless it belongs to a repository again, or overlaps another claimed one ✓. From
+   now on, no repository can be created there, nothing there can be imported, and no flow can stage an address there
    (`engine.staging.kept_content`).
-2. If the namespace overlaps another one, remove the claim ✓. Each call looks for this, because the call that has made
-   the claim may have crashed before it did. Otherwise wait for the grace period. Read the names in all repositories of
-   the store. Delete the objects that graveler has created and that nothing names. Enter the claim as `emptied` if none
-   was left ✓.
+2. If the namespace overlaps another claimed one, remove the claim ✓. Each call looks for this, because both claims may
+   have been made at once, and the call that has made the claim may have crashed. Step 1 looks for it first, so that no
+   claim is made for a moment only: it would make other calls remove a claim that has waited. Otherwise wait for the
+   grace period. Read the names in all repositories of the store. Delete the objects that graveler has created and that
+   nothing names. Enter the claim as `emptied` if none was left ✓.
 3. Wait for the grace period. Delete the owner file, and remove the claim ✓ and the record ✓.
 
 Proof that no object is deleted to which an entry refers. The repository itself is gone: it can be neither read nor
@@ -182,6 +183,8 @@ class _Namespace:
 
     def _claimed(self) -> Held[NamespaceClaim] | None:
         """Claim the namespace. Return `None` if that is not possible."""
+        if self._overlaps():
+            return None
         made = NamespaceClaim(
             owner=RepositoryUid(self.stores.ids.fresh()),
             repository=self.record.value.repository,
@@ -196,8 +199,7 @@ class _Namespace:
 
     def _emptied(self, claim: Held[NamespaceClaim]) -> Held[NamespaceClaim] | None:
         """Delete the objects that nothing names. Return the claim, as `emptied`, if none is left."""
-        if overlapping(self.stores.kv, namespace(self.uri)) is not None:
-            self.done.state = NamespaceState.OVERLAPPING
+        if self._overlaps():
             access.remove(self.stores.kv, self.where, claim)
             return None
         self.done.state = NamespaceState.EMPTYING
@@ -217,6 +219,13 @@ class _Namespace:
         if self.done.named:
             return None
         return self._swapped(claim, ClaimState.EMPTIED)
+
+    def _overlaps(self) -> bool:
+        """Return `True` if another namespace has a claim and contains this one or lies in it."""
+        if overlapping(self.stores.kv, namespace(self.uri)) is None:
+            return False
+        self.done.state = NamespaceState.OVERLAPPING
+        return True
 
     def _release(self, claim: Held[NamespaceClaim]) -> None:
         self.done.state = NamespaceState.EMPTIED

@@ -320,17 +320,24 @@ def test_an_overlapping_namespace_is_left_alone(lake: Lake) -> None:
 
 
 def test_an_overlapping_namespace_is_left_alone_after_a_crash(tmp_path: Path) -> None:
-    """The next calls look for it, too. The objects there are not the repository's own."""
+    """It is created when the call is about to claim. The next calls look for it, too. The objects there are not the
+    repository's own.
+    """
     plan, call, crashed = CollectionPlan(timedelta(0), alone=True, foreign=True), 0, True
     while crashed:
         lake = Lake(tmp_path / str(call))
-        inner = lake.graveler.create_repository("inner", lake.uri + "/inner").branch("main")
-        inner.put("x", b"x")
-        written = lake.world.clock.time.timestamp()
-        for path in (lake.root / OLD / "inner").rglob("*"):
-            os.utime(path, (written, written))
+
+        def create(lake: Lake = lake) -> None:
+            lake.graveler.create_repository("inner", lake.uri + "/inner").branch("main").put("x", b"x")
+            written = lake.world.clock.time.timestamp()
+            for path in (lake.root / OLD / "inner").rglob("*"):
+                os.utime(path, (written, written))
+
+        counted = Interposed(lake.world.fork().kv)
+        lake.state(kv=counted)
+        claims = counted.verbs.index("set_if")
         kv = Interposed(lake.world.kv)
-        kv.fail[call] = Crash()
+        kv.before[claims], kv.fail[claims + 1 + call] = create, Crash()
         crashed = False
         try:
             lake.state(plan, kv)
@@ -338,9 +345,67 @@ def test_an_overlapping_namespace_is_left_alone_after_a_crash(tmp_path: Path) ->
             crashed = True
         for _ in range(2):
             assert lake.state(plan) is NamespaceState.OVERLAPPING
-        assert inner.read("x") == b"x"
+        assert lake.graveler.repository("inner").branch("main").read("x") == b"x"
         call += 1
-    assert call > 5
+    assert call > 2
+
+
+def test_a_repository_is_created_in_the_namespace_while_it_is_claimed(tmp_path: Path) -> None:
+    """Between any two calls. Either the creation is refused, or the content of the repository stays."""
+    made, at = set[bool](), 0
+    while True:
+        lake = Lake(tmp_path / str(at))
+        uri, done = lake.uri + "/data", list[bool]()
+
+        def create(lake: Lake = lake, uri: str = uri, done: list[bool] = done) -> None:
+            with suppress(NotUnique):
+                lake.graveler.create_repository("inner", uri).branch("main").put("x", b"x")
+            done.append("inner" in {each.id for each in lake.graveler.list_repositories()})
+
+        kv = Interposed(lake.world.kv)
+        kv.before[at] = create
+        state = lake.state(kv=kv)
+        if not done:
+            break
+        made.add(done[0])
+        assert state is (NamespaceState.OVERLAPPING if done[0] else NamespaceState.EMPTYING)
+        if done[0]:
+            assert lake.state(NOW) is NamespaceState.OVERLAPPING
+            assert lake.graveler.repository("inner").branch("main").read("x") == b"x"
+        at += 1
+    assert made == {False, True}
+
+
+def test_overlapping_namespaces_are_emptied_one_after_the_other_by_two_cleaners(tmp_path: Path) -> None:
+    """A second call does not restart the grace period of the namespace that waits."""
+    at, states = 0, list[NamespaceState]()
+    while at == 0 or states:
+        lake = Lake(tmp_path / str(at))
+        lake.graveler.create_repository("inner", lake.uri + "/inner").branch("main").put("x", b"x")
+        lake.graveler.delete_repository("inner")
+        lake.sleep(timedelta(days=8))
+        assert lake.graveler.clean().repositories == 1
+        both = [each.state for each in empty_namespaces(lake.world.stores())]
+        assert both == [NamespaceState.EMPTYING, NamespaceState.OVERLAPPING]
+        lake.sleep(GRACE - timedelta(hours=1))
+        states = []
+
+        def other(lake: Lake = lake, states: list[NamespaceState] = states) -> None:
+            lake.sleep(timedelta(hours=1))
+            states += [each.state for each in empty_namespaces(lake.world.stores())]
+
+        kv = Interposed(lake.world.kv)
+        kv.before[at] = other
+        for _ in empty_namespaces(lake.world.stores(kv)):
+            pass
+        assert not states or states == [NamespaceState.EMPTIED, NamespaceState.OVERLAPPING], at
+        at += 1
+    assert at > 5
+    for _ in range(6):
+        lake.sleep()
+        left = list(empty_namespaces(lake.world.stores()))
+    assert not left
+    assert not lake.objects
 
 
 def test_objects_that_graveler_did_not_create_stay_unless_asked_for(tmp_path: Path) -> None:
