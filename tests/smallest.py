@@ -99,7 +99,7 @@ SMALLEST = {
     "graveler_core.gc.data_check._LISTED": 1,
     "graveler_core.gc.data_check._READ": 1,
     "graveler_core.gc.data_check._READ_BYTES": 0,
-    "graveler_core.gc.data_check_record.MOST_DAMAGED": 0,
+    "graveler_core.gc.data_check_record.MOST_BYTES": 0,
     "graveler_core.gc.expected_objects._BATCH": 1,
     "graveler_core.gc.foreign_sizes._DENSE": 1,
     "graveler_core.gc.foreign_sizes._TASK_KEYS": 1,

@@ -24,8 +24,8 @@ from graveler_core.records import layout as keys
 from graveler_core.refs import repositories
 from graveler_core.stores import Stores
 
-MOST_DAMAGED: Final = 1_000
-"""Number of damaged objects that a record names. With more, a check that is resumed repeats what came after them."""
+MOST_BYTES: Final = 64 * 1_024
+"""Maximum size of what a record says about an unfinished check, in bytes. It leaves room for the rest of the record."""
 
 
 class DataCheckRecord:
@@ -54,12 +54,15 @@ class DataCheckRecord:
     def reached(self, through: str, damaged: Sequence[str]) -> None:
         """Write down that objects up to an address were read.
 
+        If the damaged addresses do not fit, nothing is written, and a resumed check reads again what followed the last
+        address that was written down. So it finds every damaged object again.
+
         Args:
             through: The address.
             damaged: Addresses up to it whose objects are damaged.
         """
-        if len(damaged) <= MOST_DAMAGED:
-            unfinished = UnfinishedCheck(began=self.began, through=through, damaged=tuple(damaged))
+        unfinished = UnfinishedCheck(began=self.began, through=through, damaged=tuple(damaged))
+        if len(unfinished.model_dump_json().encode()) <= MOST_BYTES:
             self._write({"unfinished": unfinished})
 
     def complete(self, problems: int, *, checksums: bool) -> None:
