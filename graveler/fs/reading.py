@@ -10,13 +10,14 @@ from typing import Any, Final
 
 from fsspec.callbacks import DEFAULT_CALLBACK
 from fsspec.core import has_magic
+from fsspec.implementations.local import make_path_posix
 from fsspec.utils import isfilelike
 
 from graveler.fs.failures import as_os_errors
 from graveler.fs.infos import file_info
 from graveler.fs.paths import parse, stripped
 from graveler.fs.refs import RefFileSystem
-from graveler_core.local.file_output import complete_file, local_path
+from graveler_core.local.file_output import complete_file, local_path, require_distinct_files
 
 CONCURRENT: Final = 16
 """Number of ranges that `cat_ranges` reads at once."""
@@ -51,12 +52,13 @@ class Reads(RefFileSystem):
 
         Raises:
             FileNotFoundError: There is neither a file nor a directory at a path.
-            ValueError: A path below a directory or pattern cannot be a local file: a name is empty, "." or "..".
+            ValueError: A path below a directory or pattern cannot be a local file: a name is empty, "." or "..". Or two
+                paths differ only in capitals, and the local file system does not distinguish them.
         """
-        super().get(rpath, lpath, recursive, callback, maxdepth, **options, local=True)
+        super().get(rpath, lpath, recursive, callback, maxdepth, **options, local=lpath)
 
     def expand_path(
-        self, path: Any, recursive: bool = False, maxdepth: int | None = None, *, local: bool = False, **options: Any
+        self, path: Any, recursive: bool = False, maxdepth: int | None = None, *, local: Any = None, **options: Any
     ) -> list[str]:
         """Return the paths that patterns and directories stand for.
 
@@ -64,18 +66,19 @@ class Reads(RefFileSystem):
             path: A path or pattern, or several.
             recursive: Include everything below a directory.
             maxdepth: Maximum depth below a directory.
-            local: Refuse paths that cannot be downloaded to a local directory.
+            local: Local directory, or local paths. Refuse paths that cannot be downloaded to them.
             options: Options of fsspec.
 
         Raises:
             FileNotFoundError: There is neither a file nor a directory at a path.
-            ValueError: A path cannot be a local file.
+            ValueError: A path cannot be a local file, or the local file system keeps one file for two paths.
         """
         found: list[str] = super().expand_path(path, recursive, maxdepth, **options)
-        if local:
+        if local is not None:
             with as_os_errors():
-                for each in found:
-                    local_path(_local_name(path, each))
+                places = {str(local_path(_local_name(path, each))): each for each in found}
+                if isinstance(local, str):
+                    require_distinct_files(places, Path(make_path_posix(local)), self.isdir)
         return found
 
     def get_file(

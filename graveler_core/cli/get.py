@@ -15,7 +15,7 @@ from graveler_core.cli.terminal import bytes_for_people
 from graveler_core.cli.uri import object_uri, prefix_uri
 from graveler_core.errors import InvalidInput, Kind, NotFound
 from graveler_core.local.concurrent import concurrently
-from graveler_core.local.file_output import complete_file, ignores_case, local_path
+from graveler_core.local.file_output import complete_file, local_path, require_distinct_files
 from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
@@ -92,21 +92,8 @@ def _everything(at: Snapshot, prefix: str, destination: Path) -> list[FileDownlo
                 f"path {download.path!r}: {str(directory)!r} would be a file and a directory; get one of them alone",
                 kind=Kind.InvalidPath,
             )
-    _refuse_same_file([each for each in found if not each.is_directory], destination)
+    require_distinct_files({str(each.destination): each.path for each in found if not each.is_directory}, destination)
     return found
-
-
-def _refuse_same_file(downloads: list[FileDownload], destination: Path) -> None:
-    """Refuse paths that differ only in capitals if the file system would keep one file for them."""
-    firsts = dict[str, FileDownload]()
-    for second in downloads:
-        first = firsts.setdefault(str(second.destination).casefold(), second)
-        if first is not second and ignores_case(destination):
-            raise InvalidInput(
-                f"path {second.path!r}: the file system does not distinguish its file from that of {first.path!r}; get "
-                "one of them alone",
-                kind=Kind.InvalidPath,
-            )
 
 
 def _below(destination: Path, name: str, entry: Entry) -> FileDownload:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -39,6 +39,36 @@ def ignores_case(directory: Path) -> bool:
         return os.path.lexists(file.with_name(file.name.upper()))
     finally:
         file.unlink()
+
+
+def require_distinct_files(
+    places: Mapping[str, str], directory: Path, is_directory: Callable[[str], bool] = lambda path: False
+) -> None:
+    """Refuse local files that differ only in capitals if the file system would keep one file for them.
+
+    Args:
+        places: Local files, each with the path that is downloaded to it.
+        directory: Local directory that contains the files. It may be absent.
+        is_directory: Returns true if a path becomes a directory. It is called only for what the file system does not
+            distinguish. One directory may receive the content of two.
+
+    Raises:
+        InvalidInput: The file system keeps one file for two of the paths.
+        OSError: As for `ignores_case`.
+    """
+    firsts = dict[str, str]()
+    for place, second in places.items():
+        first = firsts.setdefault(place.casefold(), second)
+        if first == second:
+            continue
+        if not ignores_case(directory):
+            return
+        if not (is_directory(first) and is_directory(second)):
+            raise InvalidInput(
+                f"path {second!r}: the file system does not distinguish its file from that of {first!r}; get one of "
+                "them alone",
+                kind=Kind.InvalidPath,
+            )
 
 
 @contextmanager

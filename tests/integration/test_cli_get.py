@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import graveler
-from graveler_core.cli import get
 from graveler_core.errors import InvalidInput
+from graveler_core.local import file_output
 from graveler_core.local.concurrent import AT_ONCE, concurrently
 from graveler_core.local.file_output import local_path
 from graveler_core.model.entry import Entry
@@ -106,7 +106,7 @@ def test_a_file_system_that_does_not_distinguish_capitals(
         put(flights, path, path.encode())
     assert flights("get", "-r", "graveler://flights/main/both/", "down").code == 0
     assert files(here / "down") == {"A/x": b"both/A/x", "a/x": b"both/a/x", "a/y": b"both/a/y"}
-    monkeypatch.setattr(get, "ignores_case", lambda directory: True)
+    monkeypatch.setattr(file_output, "ignores_case", lambda directory: True)
     refused(flights("get", "-r", "graveler://flights/main/both/", "other"), "'both/A/x'", "'both/a/x'")
     assert not (here / "other").exists()
     assert flights("get", "-r", "graveler://flights/main/both/a/", "other").code == 0

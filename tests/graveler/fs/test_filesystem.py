@@ -20,6 +20,7 @@ from graveler.fs.paths import FsPath
 from graveler_core.errors import Conflict, CorruptData, DirtyBranch
 from graveler_core.facade.repository import Repository
 from graveler_core.facade.snapshot import Snapshot
+from graveler_core.local import file_output
 from graveler_core.model.entry import Entry
 from tests.graveler.fs.conftest import Place
 from tests.old_paths import any_path
@@ -494,6 +495,28 @@ def test_a_download_stays_in_its_directory(
     assert list(tmp_path.rglob("*")) == []
     fs.get(f"{repo.id}/main/{path}", str(tmp_path / "alone"))
     assert (tmp_path / "alone").read_bytes() == b"a"
+
+
+@pytest.mark.parametrize("source", ["both/", "bo*"])
+def test_a_local_file_system_that_does_not_distinguish_capitals(
+    fs: GravelerFileSystem, repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    """Downloads in which one file would replace another are refused. One directory may stand for two."""
+    main, at = repo.branch("main"), f"{repo.id}/main/{source}"
+    for path in ("both/A/x", "both/a/X", "both/a/y"):
+        main.put(path, path.encode())
+    fs.get(at, str(tmp_path / "down"), recursive=True)
+    assert len([path for path in (tmp_path / "down").rglob("*") if path.is_file()]) == 3
+    monkeypatch.setattr(file_output, "ignores_case", lambda directory: True)
+    with pytest.raises(ValueError, match=r"both/a/X.*both/A/x"):
+        fs.get(at, str(tmp_path / "other"), recursive=True)
+    assert not (tmp_path / "other").exists()
+    with pytest.raises(ValueError, match=r"both/a/X.*both/A/x"):
+        fs.get([f"{repo.id}/main/both/A/x", f"{repo.id}/main/both/a/X"], str(tmp_path / "other"))
+    assert not (tmp_path / "other").exists()
+    main.remove("both/a/X")
+    fs.get(at, str(tmp_path / "other"), recursive=True)
+    assert len([path for path in (tmp_path / "other").rglob("*") if path.is_file()]) == 2
 
 
 def test_a_relative_url_names_a_store_of_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
