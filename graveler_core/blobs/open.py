@@ -61,10 +61,7 @@ def open_blobs(at: Namespace | str, options: Mapping[str, str] | None = None, *,
         InvalidInput: The namespace is invalid or in an S3 directory bucket, or the store refuses an option. The message
             names the option, not its value.
     """
-    place = at if isinstance(at, Namespace) else namespace(at)
-    if place.scheme == "file":
-        return LocalBlobs(place, durable)
-    return RemoteBlobs(open_bucket(place, options or {}), place)
+    return OpenedBlobs(options, durable=durable).at(at.uri if isinstance(at, Namespace) else at)
 
 
 def open_bucket(place: Namespace, options: Mapping[str, str]) -> RemoteStore:
@@ -130,7 +127,7 @@ def _refused_option(place: Namespace, options: Mapping[str, str], error: Excepti
 
 
 class OpenedBlobs(ForkSafe):
-    """Opens each storage namespace once and keeps it open. Thread-safe.
+    """Opens each storage namespace once and keeps it open. Thread-safe. All namespaces of a bucket share one client.
 
     A pickle contains the configuration with its secrets, but nothing that is open. Workers open their own connections,
     without the cache, which is a local directory. Namespaces in memory exist in one process only; elsewhere `at` raises
@@ -186,7 +183,8 @@ class OpenedBlobs(ForkSafe):
         with self._lock:
             found = self._opened.get(place)
             if found is None:
-                found = open_blobs(place, self._options, durable=self._durable)
+                local = place.scheme == "file"
+                found = LocalBlobs(place, self._durable) if local else RemoteBlobs(self._bucket(place), place)
                 if self._cache is not None and place.scheme in _REMOTE:
                     found = CachedBlobs(found, self._cache, OWN)
                 self._opened[place] = found
@@ -198,10 +196,14 @@ class OpenedBlobs(ForkSafe):
         if place.scheme == "file":
             return ForeignFiles(place)
         with self._lock:
-            bucket = place.scheme, place.bucket
-            if bucket not in self._buckets:
-                self._buckets[bucket] = open_bucket(place, self._options)
-            return ForeignRemote(self._buckets[bucket], place)
+            return ForeignRemote(self._bucket(place), place)
+
+    def _bucket(self, place: Namespace) -> RemoteStore:
+        """Return the client of a bucket. The caller holds the lock."""
+        bucket = place.scheme, place.bucket
+        if bucket not in self._buckets:
+            self._buckets[bucket] = open_bucket(place, self._options)
+        return self._buckets[bucket]
 
     def _require_reach(self, place: Namespace) -> None:
         if place.scheme == "memory" and self._process != _this_process():

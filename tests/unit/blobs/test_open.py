@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import uuid
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,12 @@ from typing import Any
 import pytest
 
 from graveler_core import connect
-from graveler_core.blobs.open import OpenedBlobs, open_blobs
+from graveler_core.blobs import open as blobs_open
+from graveler_core.blobs.open import OpenedBlobs, open_blobs, open_bucket
 from graveler_core.blobs.port import BlobStores
+from graveler_core.blobs.remote import RemoteStore
 from graveler_core.errors import GravelerError, InvalidInput, Kind, Unavailable
-from graveler_core.model.address import namespace
+from graveler_core.model.address import Namespace, namespace
 
 GOOD = {
     "s3": {"access_key_id": "canary-1", "secret_access_key": "canary-2", "region": "eu-north-1"},
@@ -114,6 +117,23 @@ def test_opens_a_namespace_once(bucket: str) -> None:
     assert stores.at(bucket) is not stores.at(f"{bucket}/x")
     with ThreadPoolExecutor(8) as pool:
         assert len({id(b) for b in pool.map(lambda _: stores.at(f"{bucket}/y"), range(50))}) == 1
+
+
+def test_namespaces_of_a_bucket_share_one_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client takes much memory and time, and a bucket may contain thousands of repositories."""
+    opened: list[str] = []
+
+    def noted(place: Namespace, options: Mapping[str, str]) -> RemoteStore:
+        opened.append(place.bucket)
+        return open_bucket(place, options)
+
+    monkeypatch.setattr(blobs_open, "open_bucket", noted)
+    blobs = OpenedBlobs({"region": "us-east-1"})
+    for number in range(3):
+        assert blobs.at(f"s3://one/lake-{number}").uri("data/a") == f"s3://one/lake-{number}/data/a"
+        blobs.foreign(namespace(f"s3://one/source-{number}"))
+        blobs.at(f"s3://two/lake-{number}")
+    assert opened == ["one", "two"]
 
 
 def test_closing_forgets_and_opens_anew(bucket: str) -> None:
