@@ -11,18 +11,24 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
+from graveler_core.codec.records import encode
 from graveler_core.errors import Conflict, Kind, NotFound, PermissionDenied, PredicateFailed, SlowDown
 from graveler_core.kv.store import Store
 from graveler_core.model.bounds import ALL, Bounds
 from graveler_core.model.clock import Clock, IdSource
 from graveler_core.model.entities import RepositoryRecord, RepositoryState
 from graveler_core.model.ids import Nonce, RepositoryId
+from graveler_core.model.limit import require_limit
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Damaged, Held
 
 CREATION_TIME = timedelta(minutes=2)
 """Maximum duration of a creation. An older creation counts as failed, and every process that sees it may mark it so."""
+MAX_RECORD_BYTES = 88 * 1024
+"""Maximum size of a repository record with the settings that users choose, in bytes. What flows add to the record, and
+the entry of a deleted repository, which contains the record, then fit into a value of a store.
+"""
 _SWAPS = 100
 """Maximum number of attempts to swap a record."""
 MIGRATION_TIME = timedelta(days=1)
@@ -75,6 +81,20 @@ def require_changeable(repository: RepositoryRecord) -> None:
         raise PermissionDenied(
             f"repository {repository.id!r} is read-only", kind=Kind.RepositoryReadOnly, repository=repository.id
         )
+
+
+def require_room(changed: RepositoryRecord, before: RepositoryRecord) -> None:
+    """Refuse settings that fill the repository record. A full record could not be deleted.
+
+    A change that makes the record no larger is accepted in any case.
+
+    Raises:
+        LimitExceeded: The record would be too large (`ValueTooLarge`).
+    """
+    size = len(encode(changed))
+    if size > len(encode(before)):
+        what = f"rules, hooks and description of repository {changed.id!r}"
+        require_limit(what, size, MAX_RECORD_BYTES, "bytes", Kind.ValueTooLarge)
 
 
 def get(kv: Store, clock: Clock, ids: IdSource, repo: RepositoryId) -> RepositoryRecord:

@@ -90,6 +90,7 @@ def update(
         Conflict: The settings do not have the expected version (`LostRace`). `details` has `expected` and `actual`.
         NotFound: The repository, or the new default branch, does not exist.
         InvalidInput: The texts for the reflog are too long.
+        LimitExceeded: The repository record would be too large.
         OutcomeUnknown: The settings may have been changed, and the default branch may not exist.
     """
     Draft(author.message, author.by)
@@ -109,6 +110,7 @@ def update(
         after = change(before)
         if after == before:
             return now
+        repositories.require_room(_with(now, after), now)
         moves = after.default_branch != before.default_branch
         if moves:
             _mark(stores, repo, after.default_branch)
@@ -123,17 +125,15 @@ def update(
     return retry(stores, f"settings of repository {repo}", attempt)
 
 
+def _with(record: RepositoryRecord, settings: RepositorySettings) -> RepositoryRecord:
+    return record.model_copy(update={field.name: getattr(settings, field.name) for field in fields(RepositorySettings)})
+
+
 def _replaced(
     stores: Stores, held: Held[RepositoryRecord], settings: RepositorySettings
 ) -> Held[RepositoryRecord] | None:
-    nonce = Nonce(stores.ids.fresh())
-    update = {
-        "default_branch": settings.default_branch,
-        "description": settings.description,
-        "index_sizes": settings.index_sizes,
-        "nonce": nonce,
-    }
-    record, where = held.value.model_copy(update=update), keys.repository(held.value.id)
+    nonce, where = Nonce(stores.ids.fresh()), keys.repository(held.value.id)
+    record = _with(held.value, settings).model_copy(update={"nonce": nonce})
     try:
         changed = access.replace(stores.kv, where, held, record, mine=partial(_bears, nonce))
     except PredicateFailed:

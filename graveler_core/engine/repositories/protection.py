@@ -102,6 +102,9 @@ def change_settings(
 
     Returns:
         The new record.
+
+    Raises:
+        LimitExceeded: The record would be too large.
     """
     where = keys.repository(repo)
 
@@ -111,6 +114,7 @@ def change_settings(
         assert held is not None  # noqa: S101 - else it is not usable
         nonce = Nonce(stores.ids.fresh())
         record = now.model_copy(update={**change(now), "nonce": nonce})
+        repositories.require_room(record, now)
         try:
             changed = access.replace(stores.kv, where, held, record, mine=partial(_bears, nonce)).value
         except PredicateFailed:

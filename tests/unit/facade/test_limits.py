@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from graveler_core.codec.records import encode
 from graveler_core.errors import Kind, LimitExceeded
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
@@ -58,6 +59,16 @@ def _head(repo: Repository) -> str:
 
 def _record(size: int) -> dict[str, str]:
     return {"k": "x" * size}
+
+
+def _fill(repo: Repository, size: int) -> None:
+    """Require checks with which the record of the repository has a size."""
+    empty = len(encode(repo._record)) + len(',"required_checks":[{"pattern":"main","checks":[]}]')
+    full, rest = divmod(size - empty + len(","), 200 + len('"",'))
+    rest += 200 + len('"",')
+    lengths = rest // 2 - len('"",'), rest - rest // 2 - len('"",')
+    names = [*(f"{number:03}{'x' * 197}" for number in range(full - 1)), "y" * lengths[0], "z" * lengths[1]]
+    repo.require_checks("main", names)
 
 
 def _tag_chain(repo: Repository, length: int) -> None:
@@ -229,6 +240,13 @@ LIMITS = [
         lambda g, r, n: [r.set_hook(f"h{number}", "http://example.org", ["pre-commit"]) for number in range(n)],
     ),
     Limit(
+        "record of a repository, which contains its rules, webhooks and description",
+        90_112,
+        "bytes",
+        Kind.ValueTooLarge,
+        lambda g, r, n: _fill(r, n),
+    ),
+    Limit(
         "paths of one erasure together",
         65_536,
         "bytes",
@@ -272,6 +290,19 @@ def test_the_limit_is_accepted_and_one_more_is_refused(limit: Limit) -> None:
     assert repo.at("main").commit_id == head
     world, repo = _begun()
     limit.call(world.graveler(), repo, limit.maximum)
+
+
+def test_a_full_record_of_a_repository_leaves_room_for_a_deletion() -> None:
+    """The entry of the deleted repository contains the record. Settings that make the record smaller are accepted."""
+    world, repo = _begun()
+    _fill(repo, 90_112)
+    for number in range(3):
+        with pytest.raises(LimitExceeded, match="description"):
+            repo.update_settings(description=f"{number}")
+        world.graveler().delete_repository("repo")
+        world.graveler().undelete_repository("repo")
+    repo.require_checks("main", ["one"])
+    repo.update_settings(description="d")
 
 
 def test_the_page_has_the_same_limits() -> None:
