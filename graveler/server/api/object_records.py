@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from graveler.server.api.records import MAX_PER_PAGE, ApiRequest, ApiResponse
+from graveler.server.api.records import MAX_PER_PAGE, ApiRequest, ApiResponse, RequestList, TextMap
 
 
 class ApiObject(ApiResponse):
@@ -27,7 +27,7 @@ class ObjectStaging(ApiRequest):
     checksum: str
     size_bytes: int = Field(ge=0)
     mtime: int | None = None
-    metadata: dict[str, str] = Field(default_factory=dict)
+    metadata: TextMap = Field(default_factory=dict)
     content_type: str | None = None
 
 
@@ -57,7 +57,7 @@ class ObjectLink(ApiRequest):
     checksum: str = Field(min_length=1)
     size_bytes: int = Field(ge=0)
     mtime: int | None = None
-    user_metadata: dict[str, str] = Field(default_factory=dict)
+    user_metadata: TextMap = Field(default_factory=dict)
     content_type: str | None = None
 
 
@@ -91,8 +91,8 @@ class StoredPart(ApiRequest):
 
 
 class PartsAssembly(StagedLocation):
-    parts: list[StoredPart] = Field(min_length=1)
-    user_metadata: dict[str, str] = Field(default_factory=dict)
+    parts: RequestList[StoredPart] = Field(min_length=1)
+    user_metadata: TextMap = Field(default_factory=dict)
     content_type: str | None = None
 
 
@@ -103,7 +103,7 @@ class ObjectCopy(ApiRequest):
 
 
 class PathList(ApiRequest):
-    paths: list[str] = Field(max_length=MAX_PER_PAGE)
+    paths: RequestList[str] = Field(max_length=MAX_PER_PAGE)
 
 
 class ObjectErrorRecord(ApiResponse):

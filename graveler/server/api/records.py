@@ -6,14 +6,21 @@ responses.
 
 from __future__ import annotations
 
-from typing import Generic, Literal, TypeVar
+from typing import Annotated, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel
+from pydantic import BaseModel, ConfigDict, FailFast, Field, RootModel
+
+from graveler.server.api.first_wrong import first_wrong
 
 MAX_PER_PAGE = 1_000
 """Maximum number of results of one page."""
 
 R = TypeVar("R", bound="ApiResponse")
+T = TypeVar("T")
+RequestList = Annotated[list[T], FailFast()]
+"""List of a request. The server reports only the first wrong item. To report all of a million takes half a minute."""
+TextMap = Annotated[dict[str, str], first_wrong(lambda value: isinstance(value, str))]
+"""Text by key, of a request. The server reports only the first wrong value."""
 
 
 class ApiResponse(BaseModel):
@@ -97,7 +104,7 @@ class ResetCreation(ApiRequest):
 
 class CommitOverrides(ApiRequest):
     message: str | None = None
-    metadata: dict[str, str] = Field(default_factory=dict)
+    metadata: TextMap = Field(default_factory=dict)
 
 
 class RevertCreation(ApiRequest):
@@ -126,16 +133,16 @@ class ProtectionRuleBody(ApiRequest):
     pattern: str
 
 
-class ProtectionRuleSettings(RootModel[list[ProtectionRuleBody]]):
+class ProtectionRuleSettings(RootModel[RequestList[ProtectionRuleBody]]):
     """New rules, as a JSON list."""
 
 
 class MetadataUpdate(ApiRequest):
-    metadata: dict[str, str]
+    metadata: TextMap
 
 
 class MetadataRemoval(ApiRequest):
-    keys: list[str]
+    keys: RequestList[str]
 
 
 class BranchRetention(ApiRequest):
@@ -147,7 +154,7 @@ class CollectionRules(ApiRequest):
     """Rules for how long content of commits is kept."""
 
     default_retention_days: int
-    branches: list[BranchRetention]
+    branches: RequestList[BranchRetention]
 
 
 class RightStats(ApiResponse):
@@ -181,7 +188,7 @@ class ApiCommit(ApiResponse):
 
 class CommitCreation(ApiRequest):
     message: str
-    metadata: dict[str, str] = Field(default_factory=dict)
+    metadata: TextMap = Field(default_factory=dict)
     date: int | None = None
     """Seconds since 1970. The time of the call if missing."""
     allow_empty: bool = False
@@ -189,7 +196,7 @@ class CommitCreation(ApiRequest):
 
 class MergeCreation(ApiRequest):
     message: str = ""
-    metadata: dict[str, str] = Field(default_factory=dict)
+    metadata: TextMap = Field(default_factory=dict)
     strategy: Literal["", "source-wins", "dest-wins"] = ""
     allow_empty: bool = False
     squash_merge: bool = False
@@ -213,7 +220,7 @@ class ImportPath(ApiRequest):
 
 
 class ImportCreation(ApiRequest):
-    paths: list[ImportPath] = Field(min_length=1)
+    paths: RequestList[ImportPath] = Field(min_length=1)
     commit: CommitCreation
 
 
