@@ -78,7 +78,9 @@ class StagedCounts(Record):
     since: datetime
     """Time of the writer's first write to the layer."""
     scanned_over: dict[str, Counted] = Field(default_factory=dict)
-    """For a scan: the counts of the writers at the time of the scan. The result of the scan replaces them."""
+    """For a scan: the counts of all writers at the time of the scan. The result of the scan replaces them. Records of
+    earlier versions have the count of each writer. Only the sum matters.
+    """
 
 
 class CompactionOutcome(StrEnum):

@@ -12,7 +12,7 @@ counters stay, because it is unknown which layers are listed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -41,6 +41,10 @@ AT_ONCE = 1_000
 """Number of branch records that are read in one round trip."""
 SCAN = "scan"
 """Writer id of the counters that a scan stores."""
+ALL = "all"
+"""Name of the counts of all writers together in the record of a scan. The record has the same size for any number of
+them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,14 +290,22 @@ def _total(counters: Mapping[str, StagedCounts]) -> Counted:
     """Return the total of the writers' counts of one layer. For counts from before a scan, the result of the scan is
     used.
     """
+    written = _sum(counts.counted for name, counts in counters.items() if _writer(name) != SCAN)
     scanned = next((counts for name, counts in counters.items() if _writer(name) == SCAN), None)
-    replaced = scanned.scanned_over if scanned is not None else {}
-    writes, tombstones = (scanned.counted.writes, scanned.counted.tombstones) if scanned is not None else (0, 0)
-    for name, counts in counters.items():
-        if _writer(name) != SCAN:
-            before = replaced.get(_writer(name), Counted())
-            writes += max(0, counts.counted.writes - before.writes)
-            tombstones += max(0, counts.counted.tombstones - before.tombstones)
+    if scanned is None:
+        return written
+    before, found = _sum(scanned.scanned_over.values()), scanned.counted
+    return Counted(
+        writes=found.writes + max(0, written.writes - before.writes),
+        tombstones=found.tombstones + max(0, written.tombstones - before.tombstones),
+    )
+
+
+def _sum(counts: Iterable[Counted]) -> Counted:
+    writes = tombstones = 0
+    for counted in counts:
+        writes += counted.writes
+        tombstones += counted.tombstones
     return Counted(writes=writes, tombstones=tombstones)
 
 
@@ -305,7 +317,7 @@ def _recount(stores: Stores, now: Registers, layer: SealedToken | SegmentLayer) 
     repository, branch = now.repository, now.branch.id
     start = keys.counts_of_layer(repository.id, branch, layer.id)
     counters = {name: held.value for name, held in access.scan(stores.kv, keys.COUNTS, prefix=start)}
-    writers = {_writer(name): counts.counted for name, counts in counters.items() if _writer(name) != SCAN}
+    written = _sum(counts.counted for name, counts in counters.items() if _writer(name) != SCAN)
     writes = tombstones = 0
     for page in scan(stores.stack(repository, (layer,))):
         writes += page.num_rows
@@ -319,6 +331,6 @@ def _recount(stores: Stores, now: Registers, layer: SealedToken | SegmentLayer) 
             layer=layer.id,
             counted=Counted(writes=writes, tombstones=tombstones),
             since=since,
-            scanned_over=writers,
+            scanned_over={ALL: written},
         )
         access.write(stores.kv, keys.COUNTS.at(f"{start}{SCAN}"), record)

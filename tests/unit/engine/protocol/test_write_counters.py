@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 
 from graveler_core.engine.protocol.write_counters import MANY_LAYERS
-from graveler_core.engine.staging import bulk
+from graveler_core.engine.staging import bulk, pressure
 from graveler_core.errors import Conflict, CorruptData, Kind, NoChanges, SlowDown
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
-from graveler_core.model.compaction import CompactionOutcome, Thresholds
+from graveler_core.model.compaction import CompactionOutcome, Counted, Thresholds
 from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.model.layers import MAX_LAYERS
+from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.location import Location
 from graveler_core.staging.pressure import Load
@@ -102,6 +103,29 @@ def test_rewriting_counts_again_until_a_scan_corrects_it(one: Process, two: Proc
     stage(two.main, 10, "c")
     assert two.main.pressure().load.staged == 30
     assert two.main.pressure(exact=True).load.staged == 30
+
+
+@pytest.mark.parametrize("of_each", [False, True], ids=["sum", "each"])
+def test_a_scan_replaces_the_counts_of_any_number_of_writers(world: World, one: Process, of_each: bool) -> None:
+    """Its record keeps their sum. Records of earlier versions keep the count of each writer."""
+    stage(one.main, 10)
+    (own,) = counters(world)
+    layer, _, writer = own.rpartition("/")
+    held = access.read(world.kv, keys.COUNTS.at(own))
+    assert held is not None
+    others = {f"{number:032x}": Counted(writes=5, tombstones=1) for number in range(20 if of_each else 2_000)}
+    for name, counted in others.items():
+        access.write(world.kv, keys.COUNTS.at(f"{layer}/{name}"), held.value.model_copy(update={"counted": counted}))
+    assert one.main.pressure().load.staged == 10 + 5 * len(others)
+    assert one.main.pressure(exact=True).load.staged == 10
+    if of_each:
+        where = keys.COUNTS.at(f"{layer}/{pressure.SCAN}")
+        scanned = access.read(world.kv, where)
+        assert scanned is not None
+        before = {**others, writer: held.value.counted}
+        access.write(world.kv, where, scanned.value.model_copy(update={"scanned_over": before}))
+    stage(one.main, 10, "b")
+    assert (one.main.pressure().load.staged, one.main.pressure().load.tombstones) == (20, 0)
 
 
 @pytest.mark.parametrize("end", ["commit", "compact", "reset"])
