@@ -53,8 +53,8 @@ class ExportedCommits:
     first_date: datetime
     """Date of the commit that stands for branches without commits."""
     needs_first: bool = False
-    """True if a branch or tag has no commit, or a commit has merged parents but no direct one. Such a branch gets a
-    commit without content, and it is the first parent of such a commit.
+    """True if a branch or tag has no commit, or a commit has merged parents but no direct one, or names nothing as a
+    merged parent. Such a branch gets a commit without content, and it is the parent of such a commit.
     """
     parents: dict[str, tuple[str, ...]] = field(default_factory=dict)
     places: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -72,16 +72,13 @@ class ExportedCommits:
             raise BrokenValueError(f"commit id {id!r} is not valid")
         if id in self.parents:
             raise BrokenValueError(f"commit {id} is duplicated")
-        direct = said.parent.hex()
-        more = (parent.hex() for parent in said.more_parents)
-        merged = tuple(dict.fromkeys(parent for parent in more if parent not in ("", EMPTY_ID, direct)))
-        if direct not in ("", EMPTY_ID):
-            self.parents[id] = (direct, *merged)
-        elif merged:
-            self.parents[id] = (EMPTY_ID, *merged)
-            self.needs_first = True
-        else:
+        direct = said.parent.hex() or EMPTY_ID
+        more = [parent.hex() for parent in said.more_parents]
+        if direct == EMPTY_ID and not any(more):
             self.parents[id] = ()
+        else:
+            self.parents[id] = (direct, *dict.fromkeys(parent for parent in more if parent not in ("", direct)))
+            self.needs_first |= EMPTY_ID in self.parents[id]
         self.places[id] = self.end, len(data)
         self.file.write(data)
         self.end += len(data)
@@ -126,7 +123,7 @@ class ExportedCommits:
                 message, headers = said.message, _headers(said.headers)
             committer, metadata = metadata_of(headers, date)
             named = self.parents[id]
-            missing = [parent for parent in named[1:] if parent not in self.parents]
+            missing = [parent for parent in named[1:] if not self.has(parent)]
             if missing:
                 metadata[MISSING] = " ".join(missing)
             foreign = _foreign(id, (p for p in named if self.has(p)), message, (committer, metadata), date)

@@ -260,10 +260,15 @@ class _Writing:
 
 
 def _merged(header: Commit, names: Mapping[CommitId, str]) -> list[bytes]:
-    """Return the ids of the further parents, including those that an import has not found."""
-    found = [bytes.fromhex(names[parent]) for parent in header.parents[1:]]
+    """Return the ids of the further parents, including those that an import has not found.
+
+    A commit whose only parent is the commit that stands for nothing names it here too. Without this, an import could
+    not tell it from a commit without parents.
+    """
     missing = header.metadata.get(MISSING, "").split()
-    return [*found, *(bytes.fromhex(id) for id in missing if _is_id(id))]
+    found = [*(names[parent] for parent in header.parents[1:]), *filter(_is_id, missing)]
+    stands_for_nothing = not found and [names[parent] for parent in header.parents] == [EMPTY_ID]
+    return [bytes.fromhex(id) for id in ([EMPTY_ID] if stands_for_nothing else found)]
 
 
 def _is_id(text: str) -> bool:

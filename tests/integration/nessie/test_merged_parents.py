@@ -94,3 +94,30 @@ def test_a_merge_into_a_branch_without_commits_is_exported_and_imported(
     assert len(again.commit("new").parents) == 2
     assert history(again, "new") == history(repo, "new")
     assert again.at("new").read("a") == b"1"
+
+
+def test_commits_on_a_branch_without_commits_keep_their_parents(
+    world: World, graveler: Graveler, tmp_path: Path
+) -> None:
+    """Also merges of such a branch. A second round changes nothing."""
+    uri = write_archive(HISTORY.files(2), tmp_path / "export.zip")
+    graveler.migrate_nessie("tables", uri, world.namespace("tables"))
+    repo = graveler.repository("tables")
+    repo.create_branch("empty", "new")
+    repo.branch("new").put("a", b"1")
+    repo.branch("new").commit("First")
+    repo.merge("empty", into="main", message="Bring nothing", allow_unrelated=True, allow_empty=True)
+    before = repo
+    for name, incomplete in (("again", False), ("once-more", True)):
+        out = f"{world.namespace(f'out-{name}')}/x.zip"
+        before.export_nessie(out)
+        graveler.migrate_nessie(name, out, world.namespace(name), incomplete=incomplete)
+        if incomplete:
+            graveler.complete_migration(name)
+        again = graveler.repository(name)
+        assert [*graveler.verify_nessie(name, out)] == []
+        for ref in ("new", "empty", "main"):
+            assert [found.message for found in again.log(ref)] == [found.message for found in repo.log(ref)]
+            assert history(again, ref) == history(before, ref)
+            assert len(again.commit(ref).parents) == len(repo.commit(ref).parents)
+        before = again
