@@ -17,10 +17,10 @@ from typing import Final
 from starlette.responses import Response
 
 from graveler.server.content_stream import ContentStream
+from graveler.server.download_ranges import ranges_of
 from graveler.server.entity_tags import names_tag, range_of
 from graveler.server.header_values import header_value
 from graveler.server.kept_md5 import shown_checksum
-from graveler.server.overlapped_hashing import DownloadHashing
 from graveler.server.refusals import refusal
 from graveler_core.facade.content_file import ContentFile
 from graveler_core.model.entry import Entry
@@ -94,9 +94,7 @@ def body_response(
         headers["content-range"] = f"bytes {first}-{last}/{content.size}"
     if without_body:
         return Response(status_code=status, headers=headers)
-    chunks = (
-        content.chunks(verify=verify, digest=DownloadHashing()) if part is None else content.ranges(first, last + 1)
-    )
+    chunks = ranges_of(content, part, verify=verify)
     if length <= SMALL_BYTES:
         return Response(b"".join(chunks), status, headers)
     beginning = next(chunks, b"")

@@ -48,27 +48,35 @@ class ContentFile(io.RawIOBase):
         """
         return self._stored.read_range(start, length)
 
-    def chunks(self, *, verify: bool = True, digest: RunningDigest | None = None) -> Iterator[bytes]:
+    def chunks(
+        self, *, verify: bool = True, digest: RunningDigest | None = None, most: int | None = None
+    ) -> Iterator[bytes]:
         """Yield the whole content in large ranges, regardless of the position.
 
         Args:
             verify: Compare the content with the checksum of the entry, after the last range.
             digest: Computes the SHA-256, for example in another thread. By default, `hashlib.sha256()`.
+            most: As for `ranges`.
 
         Raises:
             NotFound: (`ObjectNotFound`) the object does not exist.
             CorruptData: the object is not the one that was stored.
         """
-        return self._stored.chunks(verify=verify, digest=digest)
+        return self._stored.chunks(verify=verify, digest=digest, most=most)
 
-    def ranges(self, start: int, end: int) -> Iterator[bytes]:
+    def ranges(self, start: int, end: int, most: int | None = None) -> Iterator[bytes]:
         """Yield the content between two positions in large ranges, regardless of the position. Nothing is verified.
+
+        Args:
+            start: First position.
+            end: Position after the last one.
+            most: Maximum length of a range. By default, the length suits the object store.
 
         Raises:
             NotFound: (`ObjectNotFound`) the object does not exist.
             CorruptData: the object is shorter than the entry says.
         """
-        return self._stored.ranges(start, end)
+        return self._stored.ranges(start, end, most)
 
     def readable(self) -> bool:
         """Return true."""

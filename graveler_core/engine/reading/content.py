@@ -70,13 +70,16 @@ class StoredContent:
             self._verify_digest(digest.hexdigest())
         return content
 
-    def chunks(self, *, verify: bool = True, digest: RunningDigest | None = None) -> Iterator[bytes]:
+    def chunks(
+        self, *, verify: bool = True, digest: RunningDigest | None = None, most: int | None = None
+    ) -> Iterator[bytes]:
         """Yield the whole content in ranges.
 
         Args:
             verify: As for `read`. The checksum is compared after the last range; without one, the length is compared
                 before the last range is yielded.
             digest: Computes the SHA-256, for example in another thread. By default, `hashlib.sha256()`.
+            most: As for `ranges`.
 
         Raises:
             NotFound: As for `read`.
@@ -86,23 +89,29 @@ class StoredContent:
             yield self.read(verify=verify)
             return
         if not verify:
-            yield from self.ranges(0, self.entry.size)
+            yield from self.ranges(0, self.entry.size, most)
             return
         if sha256_digest(self.entry.checksum) is None:
-            yield from self._of_equal_length()
+            yield from self._of_equal_length(most)
             return
         digest = hashlib.sha256() if digest is None else digest
-        for chunk in self.ranges(0, self.entry.size):
+        for chunk in self.ranges(0, self.entry.size, most):
             digest.update(chunk)
             yield chunk
         self._verify_digest(digest.hexdigest())
 
-    def ranges(self, start: int, end: int) -> Iterator[bytes]:
-        """Yield the content between two positions in ranges that suit the object store, and compare no checksum.
+    def ranges(self, start: int, end: int, most: int | None = None) -> Iterator[bytes]:
+        """Yield the content between two positions in ranges, and compare no checksum.
 
-        Errors are those of `read_range`.
+        Args:
+            start: First position.
+            end: Position after the last one.
+            most: Maximum length of a range. By default, the length suits the object store.
+
+        Raises:
+            GravelerError: As for `read_range`.
         """
-        size = self._range_bytes()
+        size = self._range_bytes(most)
         for position in range(start, end, size):
             yield self.read_range(position, min(size, end - position))
 
@@ -168,11 +177,11 @@ class StoredContent:
         size, step = self.entry.size, min(CHUNK_BYTES, store.range_bytes)
         return store.chunks(key) if size <= step else _to_the_end(store, key, size, step)
 
-    def _of_equal_length(self) -> Iterator[bytes]:
+    def _of_equal_length(self, most: int | None) -> Iterator[bytes]:
         """Yield the whole content in ranges. The last one is read with one more byte, to see a longer object."""
-        size, step = self.entry.size, self._range_bytes()
+        size, step = self.entry.size, self._range_bytes(most)
         last = max(0, size - 1) // step * step
-        yield from self.ranges(0, last)
+        yield from self.ranges(0, last, most)
         content = self._stored(lambda store, key: store.read_range(key, last, size - last + 1))
         if len(content) > size - last:
             raise self._damaged(f"has more than {size} bytes")
@@ -180,12 +189,13 @@ class StoredContent:
             raise self._damaged(f"ends after {last + len(content)} bytes, must have {size}")
         yield content
 
-    def _range_bytes(self) -> int:
+    def _range_bytes(self, most: int | None) -> int:
         """Return the length of the ranges in which content is read."""
+        most = CHUNK_BYTES if most is None else most
         if self._inline() is not None:
-            return CHUNK_BYTES
+            return most
         store, _ = self._located()
-        return min(CHUNK_BYTES, store.range_bytes)
+        return min(most, store.range_bytes)
 
     def _inline(self) -> bytes | None:
         if self.entry.address_type is not AddressType.INLINE:
