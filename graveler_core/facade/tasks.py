@@ -55,6 +55,7 @@ class Tasks(Importing, Dumping):
         Raises:
             InvalidInput: an argument is not valid, or both or none of `uri` and `objects` are given;
                 (`NamespaceInUse`) the source overlaps the storage namespace of a repository.
+            NotFound: the branch does not exist.
         """
         wanted = ImportTask(
             into=branch_id(into),
@@ -118,7 +119,8 @@ class Tasks(Importing, Dumping):
         """Run a task to its end, with the permissions that its work needs. Only the user who began it may do so.
 
         If another process runs it, or it has ended, return at once. A task whose process has died can be run again
-        after a minute: it goes on, and makes its commit at most once.
+        after a minute: it goes on, and makes its commit at most once. If the branch was reset, or deleted and created
+        again since, it fails unless the commit is found.
 
         Args:
             id: Id of the task.

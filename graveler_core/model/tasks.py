@@ -70,6 +70,8 @@ class Task(Record):
     """Number of objects that were listed."""
     commit_id: CommitId | None = None
     """Commit of an import that is done."""
+    epoch: int | None = Field(default=None, exclude_if=lambda epoch: epoch is None)
+    """Epoch of the branch of an import when the task was begun."""
     error: str = ""
     nonce: Nonce
 

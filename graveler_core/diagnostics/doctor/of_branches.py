@@ -14,6 +14,7 @@ from graveler_core.diagnostics.doctor.of_repositories import clean_command
 from graveler_core.engine.cleaning import CleaningPlan
 from graveler_core.engine.protocol.swap import lists
 from graveler_core.engine.references.log import read_log
+from graveler_core.engine.repositories import tasks
 from graveler_core.engine.staging import pressure
 from graveler_core.errors import CorruptData, GravelerError, NotFound
 from graveler_core.gc.sweep import GRACE
@@ -109,8 +110,9 @@ def _listed(
 
 def _keys_old(of: Examination, repo: RepositoryRecord) -> None:
     kept = CleaningPlan().keys_for
-    found = (held for _, held in of.budget.over(_scanned(of, repo, keys.operations(repo))))
-    old = sum(of.now - held.value.since >= kept + DAY for held in found)
+    found = of.budget.over(_scanned(of, repo, keys.operations(repo)))
+    names = [name for name, held in found if of.now - held.value.since >= kept + DAY]
+    old = len(names) - len(tasks.in_use(of.stores, repo, names))
     if old:
         what = f"{counted(old, 'idempotency key is', 'idempotency keys are')} older than {counted(kept.days, 'day')}"
         of.tell(Ailment.KEYS_OLD, f"graveler://{repo.id}", what, *clean_command(of, repo.id))

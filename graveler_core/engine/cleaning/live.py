@@ -15,7 +15,7 @@ A layer is found by its cleanup record, once no writer uses it any more because 
 
 Every removal is conditional on the value that was read, and nothing is ever written into a repository that was
 deleted in the meantime. A call may repeat an idempotency key after the key was removed, a week later; it is then a
-new call.
+new call. The key of a task stays until the task has ended. A task that has ended is never run again.
 
 A record costs one read of its (mostly empty) partition. A page of 500 records shares a scan, a read of their
 branches and a removal.
@@ -30,6 +30,7 @@ from typing import Any
 
 from graveler_core.engine.cleaning.work import CleaningCall, Position, Step
 from graveler_core.engine.protocol.swap import lists, swap
+from graveler_core.engine.repositories import tasks
 from graveler_core.model.compaction import CompactionHistory
 from graveler_core.model.entities import BranchRecord, Cleanup, Operation, RepositoryRecord, RepositoryState
 from graveler_core.model.ids import BranchId
@@ -145,8 +146,10 @@ def _drop(work: CleaningCall, repo: RepositoryRecord, rows: Sequence[Found]) -> 
 
 
 def _operations(work: CleaningCall, repo: RepositoryRecord, rows: Sequence[tuple[str, Held[Operation]]]) -> None:
-    past = [(name, held) for name, held in rows if work.is_past(held.value.since, work.plan.keys_for)]
-    work.done.keys += _removed(work, [(keys.operation(repo, name), held) for name, held in past])
+    past = {name: held for name, held in rows if work.is_past(held.value.since, work.plan.keys_for)}
+    for name in tasks.in_use(work.stores, repo, past):
+        del past[name]
+    work.done.keys += _removed(work, [(keys.operation(repo, name), held) for name, held in past.items()])
 
 
 def _histories(work: CleaningCall, repo: RepositoryRecord, rows: Sequence[tuple[str, Held[CompactionHistory]]]) -> None:

@@ -1,18 +1,21 @@
 """Tasks of a repository: their records, and the run of one.
 
-    begin    ✓ create the record                               running, nobody runs it
+    begin    register the key, create the record ✓             running, nobody runs it
     run      ✓ claim: swap the record from one that is free    running, renewed now
              renew every few seconds ✓                         running, renewed now
              do the work, with the id of the task as its idempotency key
              ✓ end                                             done or failed
     cancel   ✓ swap                                            cancelled
 
-The work makes its result visible by a swap of its own, and the idempotency key makes it happen once. A dump is a new
-file, whose name is the id of the task, and a restoration of the same dump may be repeated. So it does not matter how
-many processes run a task, in which order, or where they stop:
+The work makes its result visible by a swap of its own, and the idempotency key makes it happen once. The key is
+registered before the task exists, and a cleaner keeps it until the task has ended (`in_use`). A dump is a new file,
+whose name is the id of the task, and a restoration of the same dump may be repeated. So it does not matter how many
+processes run a task, in which order, or where they stop:
 
 * A process dies: the record is not renewed, and after the lease another process claims it. If the first had finished
   the work, the second finds the commit by its key and ends the task with it.
+* The branch was reset, or deleted and created again, after a process had died. Its history then does not show if the
+  first made the commit. The second ends the task as failed, unless it finds the commit.
 * A process is slow, and another claims the task: both work, one of them makes the commit, and both find the same one.
   Renewals of the first fail from then on, which ends its listing. It leaves the record to the other, also if its work
   fails before it has noticed this.
@@ -26,13 +29,16 @@ The lease compares times of different processes. Wrong clocks cost repeated work
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from typing import Any, Final
 
+from graveler_core.engine.committing.draft import Draft, begin_operation
+from graveler_core.engine.committing.earlier_attempts import find_by_key
+from graveler_core.engine.protocol.registers import fresh
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.errors import (
     Conflict,
@@ -45,7 +51,7 @@ from graveler_core.errors import (
     PredicateFailed,
 )
 from graveler_core.model.entities import RepositoryRecord
-from graveler_core.model.ids import CommitId, Nonce
+from graveler_core.model.ids import BranchId, CommitId, Nonce
 from graveler_core.model.tasks import KEPT, DumpTask, ImportTask, RestoreTask, Task, TaskState
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -58,6 +64,8 @@ RENEWAL_SECONDS: Final = 10.0
 """Seconds between two renewals of a running task."""
 LOOKED_AT: Final = 100
 """Number of records that a new task looks at, to remove those of tasks that ended long ago."""
+MAX_ID: Final = 64
+"""Maximum number of characters of the id of a task."""
 
 Heard = Callable[[int], object]
 Work = Callable[[Task, Heard], CommitId | None]
@@ -67,9 +75,17 @@ may raise.
 
 
 def begin(stores: Stores, repo: RepositoryRecord, work: ImportTask | DumpTask | RestoreTask, user: str) -> Task:
-    """Create a task that nobody runs yet. Remove the records of some tasks that ended, or were left, long ago."""
+    """Create a task that nobody runs yet. Remove the records of some tasks that ended, or were left, long ago.
+
+    Raises:
+        NotFound: The branch of an import does not exist.
+    """
     now, folder = stores.clock.now(), keys.tasks(repo)
     task = Task(id=stores.ids.fresh(), user=user, work=work, begun=now, nonce=Nonce(stores.ids.fresh()))
+    if isinstance(work, ImportTask):
+        registers = fresh(stores, repo.id, work.into)
+        begin_operation(stores, registers, task.id)
+        task = task.model_copy(update={"epoch": registers.branch.epoch})
     # From a random place, so that every record is looked at in the long run.
     places = (access.scan(stores.kv, folder, after=after, damaged=tell_damaged) for after in (task.id, ""))
     for id, held in islice(chain.from_iterable(places), LOOKED_AT):
@@ -96,11 +112,14 @@ def run(stores: Stores, repo: RepositoryRecord, id: str, user: str, work: Work) 
         PermissionDenied: Another user began the task.
     """
     _require_own(get(stores, repo, id), user)
-    claimed = _claim(stores, repo, id)
-    if claimed is None:
+    claim = _claim(stores, repo, id)
+    if claim is None:
         return get(stores, repo, id)
+    before, claimed = claim
     listed = _Listed(id, {claimed.nonce})
     try:
+        if before.renewed is not None and isinstance(before.work, ImportTask):
+            _require_repeatable(stores, repo, before, before.work.into)
         with _renewing(stores, repo, claimed, listed):
             commit = work(claimed, listed.add)
     except OutcomeUnknown as error:
@@ -140,6 +159,35 @@ def cancel(stores: Stores, repo: RepositoryRecord, id: str, user: str) -> Task:
     return _change(stores, repo, id, cancelled)
 
 
+def in_use(stores: Stores, repo: RepositoryRecord, names: Iterable[str]) -> set[str]:
+    """Return the idempotency keys that are ids of tasks that have not ended. These tasks may be run again."""
+    ids = [name for name in names if _is_id(name)]
+    tasks = access.read_many(stores.kv, [keys.tasks(repo).at(id) for id in ids])
+    return {id for id, held in zip(ids, tasks, strict=True) if held and held.value.state is TaskState.RUNNING}
+
+
+def _require_repeatable(stores: Stores, repo: RepositoryRecord, task: Task, into: BranchId) -> None:
+    """Refuse to repeat an import if its branch may have lost the commit of an earlier run.
+
+    Raises:
+        Conflict: The branch was reset, or deleted and created again, or the idempotency key was removed.
+        NotFound: The branch does not exist.
+    """
+    now = fresh(stores, repo.id, into)
+    key = access.read(stores.kv, keys.operation(repo, task.id))
+    if key is not None and key.value.branch_uid == now.branch.uid:
+        if task.epoch in (None, now.branch.epoch):
+            return
+        if find_by_key(stores, now, Draft("", idempotency_key=task.id), read_only=True) is not None:
+            return
+    raise Conflict(
+        f"task {task.id}: an earlier run may have made the commit, and branch {into!r} does not show it, because it "
+        "was reset or created again since; look for the imported objects before you begin another import",
+        kind=Kind.Discarded,
+        branch=into,
+    )
+
+
 def _unsettled(mine: set[Nonce], error: str, now: Task) -> dict[str, Any]:
     """Return the change for an error that does not say if the work is done. The task stays as it is, and shows it."""
     return {"error": error} if now.state is TaskState.RUNNING and now.nonce in mine else {}
@@ -154,13 +202,15 @@ def _failed(mine: set[Nonce], error: str, now: Task) -> dict[str, Any]:
     return {"state": TaskState.FAILED, "error": error}
 
 
-def _claim(stores: Stores, repo: RepositoryRecord, id: str) -> Task | None:
-    """Claim a task that is free. Return `None` if it is not, or somebody else was faster."""
+def _claim(stores: Stores, repo: RepositoryRecord, id: str) -> tuple[Task, Task] | None:
+    """Claim a task that is free. Return its record before and after, or `None` if it is not free or somebody else was
+    faster.
+    """
     held = _held(stores, repo, id)
     if not held.value.is_free(stores.clock.now()):
         return None
     try:
-        return _swap(stores, repo, held, {"renewed": stores.clock.now()})
+        return held.value, _swap(stores, repo, held, {"renewed": stores.clock.now()})
     except PredicateFailed:
         return None
 
@@ -236,12 +286,16 @@ def _swap(
 
 
 def _held(stores: Stores, repo: RepositoryRecord, id: str) -> Held[Task]:
-    if not (id.isascii() and id.isalnum()):
+    if not _is_id(id):
         raise InvalidInput(f"task {id!r}: is not an id of a task")
     held = access.read(stores.kv, keys.tasks(repo).at(id))
     if held is None:
         raise NotFound(f"task {id!r} does not exist in repository {repo.id!r}", kind=Kind.TaskNotFound, task=id)
     return held
+
+
+def _is_id(text: str) -> bool:
+    return text.isascii() and text.isalnum() and len(text) <= MAX_ID
 
 
 def _require_own(task: Task, user: str) -> None:

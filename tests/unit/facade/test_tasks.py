@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
@@ -113,6 +114,78 @@ def test_another_process_goes_on_after_the_lease(
     assert other.run_task(task.id).state is TaskState.DONE
     assert repo.task(task.id).commit_id == repo.commit("main").id
     assert commits(repo) == ["Import"]
+
+
+@pytest.mark.parametrize("at", ["claimed", "committed"])
+def test_a_task_that_is_asked_for_after_weeks_makes_one_commit(
+    world: World, repo: Repository, uri: str, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    task = repo.begin_import("main", uri=uri, message="Import")
+    _dies(repo, task, at, monkeypatch)
+    world.clock.sleep(timedelta(days=20).total_seconds())
+    graveler = world.graveler()
+    assert graveler.clean().keys == 0
+    other = graveler.repository("repo")
+    assert other.run_task(task.id).state is TaskState.DONE
+    assert repo.task(task.id).commit_id == repo.commit("main").id
+    assert commits(repo) == ["Import"]
+    assert graveler.clean().keys == 1
+
+
+def _made_again(repo: Repository) -> None:
+    repo.delete_branch("dev")
+    repo.create_branch("dev", "main")
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        _made_again,
+        lambda repo: repo.branch("dev").hard_reset("main"),
+        lambda repo: repo._stores.kv.delete(*_ops(repo)),
+    ],
+    ids=["made again", "hard reset", "key removed"],
+)
+def test_an_import_that_may_have_been_made_is_not_repeated(
+    world: World,
+    repo: Repository,
+    uri: str,
+    monkeypatch: pytest.MonkeyPatch,
+    lost: Callable[[Repository], object],
+) -> None:
+    repo.create_branch("dev", "main")
+    task = repo.begin_import("dev", uri=uri, message="Import")
+    _dies(repo, task, "committed", monkeypatch)
+    lost(repo)
+    world.clock.sleep(LEASE.total_seconds())
+    head = repo.commit("dev")
+    failed = repo.run_task(task.id)
+    assert (failed.state, repo.commit("dev")) == (TaskState.FAILED, head)
+    assert "an earlier run may have made the commit, and branch 'dev' does not show it" in failed.error
+
+
+def _ops(repo: Repository) -> tuple[bytes, bytes]:
+    """Return the place of the only idempotency key."""
+    folder = keys.operations(repo._record)
+    ((name, _),) = access.scan(repo._stores.kv, folder)
+    return folder.at(name).partition, folder.at(name).key
+
+
+def test_a_reset_of_staged_changes_does_not_hide_the_commit_of_a_task(
+    world: World, repo: Repository, uri: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = repo.begin_import("main", uri=uri, message="Import")
+    _dies(repo, task, "committed", monkeypatch)
+    repo.branch("main").reset()
+    world.clock.sleep(LEASE.total_seconds())
+    assert repo.run_task(task.id).commit_id == repo.commit("main").id
+    assert commits(repo) == ["Import"]
+
+
+def test_the_first_run_of_a_task_may_follow_a_reset(repo: Repository, uri: str) -> None:
+    task = repo.begin_import("main", uri=uri)
+    repo.branch("main").reset()
+    assert repo.run_task(task.id).state is TaskState.DONE
 
 
 def test_a_slow_process_and_its_successor_make_one_commit(

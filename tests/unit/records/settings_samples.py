@@ -51,6 +51,13 @@ SETTINGS_RECORDS: dict[str, Record] = {
         commit_id=CommitId("c1"),
         nonce=Nonce("n6"),
     ),
+    "import task with its branch": Task(
+        id="0d",
+        work=ImportTask(into=BranchId("main"), uri="s3://other/raw/"),
+        begun=SINCE,
+        epoch=0,
+        nonce=Nonce("n6"),
+    ),
     "dump task": Task(id="0b", work=DumpTask(dump_below="s3://bucket/data/dumps"), begun=SINCE, nonce=Nonce("n6")),
     "restore task": Task(
         id="0c",

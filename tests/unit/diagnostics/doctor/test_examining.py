@@ -82,6 +82,13 @@ def test_what_waited_for_long_is_told_without_a_write_and_the_worst_first(world:
     ]
 
 
+def test_the_key_of_a_task_that_has_not_ended_is_not_told() -> None:
+    world = World()
+    world.repository().begin_import("main", uri="memory://somewhere/else")
+    world.clock.time += timedelta(days=30)
+    assert Ailment.KEYS_OLD not in ailments(world)
+
+
 def test_one_repository_alone(world: World) -> None:
     world.clock.time += timedelta(days=30)
     assert ailments(world, DoctorPlan(repository="gone")) == [Ailment.DELETED_DUE]
