@@ -22,7 +22,7 @@ T_co = TypeVar("T_co", covariant=True)
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
     """Consecutive items of a listing. `next` is the token that resumes the listing after them with `after=`, or `None`
-    at the end.
+    at the end. Only the last page may be empty.
     """
 
     items: list[T]
@@ -38,10 +38,12 @@ class Listing(Iterator[T_co]):
         token: Callable[[T_co], str],
         limit: int | None = None,
         version: Callable[[], str | None] = lambda: None,
+        rest: Callable[[], str | None] = lambda: None,
     ) -> None:
         self._items = items if limit is None else islice(items, number("limit", limit, 0))
         self._token = token
         self._version = version
+        self._rest = rest
 
     def __repr__(self) -> str:
         return "<Listing: read when it is iterated over, as in list(…), or in pages, with .pages(size)>"
@@ -77,6 +79,15 @@ class Listing(Iterator[T_co]):
         """
         return self._version()
 
+    def rest(self) -> str | None:
+        """Return the token that resumes a listing whose items ended at a limit on the work, such as `max_commits` of a
+        log.
+
+        Returns:
+            The token. `None` if items are left, if there is no such limit, or if everything was listed.
+        """
+        return self._rest()
+
     def through(self, guard: Callable[[Iterator[Any]], Iterator[Any]]) -> Self:
         """Return the same listing, with its items wrapped by `guard`.
 
@@ -91,7 +102,7 @@ class Listing(Iterator[T_co]):
             next(guard(iter((None,))))
             return self._version()
 
-        return type(self)(guard(self._items), self._token, version=version)
+        return type(self)(guard(self._items), self._token, version=version, rest=self._rest)
 
     def pages(self, size: int) -> Iterator[Page[T_co]]:
         """Yield the remaining items in pages. An empty listing has one empty page.
@@ -109,7 +120,7 @@ class Listing(Iterator[T_co]):
         page = list(islice(self._items, size))
         while True:
             ahead = list(islice(self._items, size)) if len(page) == size else []
-            yield Page(page, self._token(page[-1]) if ahead else None)
+            yield Page(page, self._token(page[-1]) if ahead else self._rest())
             if not ahead:
                 return
             page = ahead

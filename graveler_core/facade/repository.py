@@ -8,14 +8,15 @@ from datetime import datetime
 from graveler_core.engine.reading import difference_counts as difference
 from graveler_core.engine.reading import history
 from graveler_core.engine.reading.expired import expiries, with_expiries
-from graveler_core.engine.reading.history import DiffQuery, LogQuery
+from graveler_core.engine.reading.history import DiffQuery, LogLimit, LogQuery
 from graveler_core.engine.reading.resolve import resolve, resolve_commit
+from graveler_core.errors import InvalidInput
 from graveler_core.facade.checks import Checks
 from graveler_core.facade.dumping import Dumping
 from graveler_core.facade.erasing import Erasing
 from graveler_core.facade.history import CommitRecord, LogEntry, commit_record, header_record, log_entries
 from graveler_core.facade.hooks import HookSettings
-from graveler_core.facade.listing import Listing
+from graveler_core.facade.listing import Listing, number
 from graveler_core.facade.maintenance import Maintenance
 from graveler_core.facade.merging import Merging
 from graveler_core.facade.multipart import RepositoryUploads
@@ -186,8 +187,10 @@ class Repository(
         since: str | None = None,
         prefix: str = "",
         first_parent: bool = False,
+        not_before: datetime | None = None,
         after: str | None = None,
         limit: int | None = None,
+        max_commits: int | None = None,
     ) -> Listing[LogEntry]:
         """List the commit that a ref names and its ancestors, lazily.
 
@@ -199,8 +202,12 @@ class Repository(
             since: Ref expression. Leave out its commit and the ancestors of that commit.
             prefix: List only commits that changed a path with this prefix against their first parent.
             first_parent: List only the chain of first parents: the commits of the branch itself.
-            after: Token of an entry of the same log. List only later entries.
+            not_before: List only commits with this date or a later one. The log does not go on from a commit that is
+                older by more than an hour to the ancestors of that commit.
+            after: Token of an entry of the same log, or id of a commit. List only later entries.
             limit: Maximum number of entries. `None` means all.
+            max_commits: Maximum number of commits to look at, including those that are not listed. `rest()` of the
+                listing then returns the token that resumes the log. `None` means all.
 
         Returns:
             A listing of log entries.
@@ -209,10 +216,19 @@ class Repository(
             NotFound: a ref does not name a commit.
             InvalidInput: an argument is not valid, or the token is from another log.
         """
-        query = LogQuery(ref, since, prefix, first_parent)
+        if not_before is not None and (not isinstance(not_before, datetime) or not_before.tzinfo is None):
+            raise InvalidInput(f"not_before {not_before!r}: must be a datetime with a time zone")
+        query = LogQuery(ref, since, prefix, first_parent, not_before)
         repository = self._active()
-        steps = history.log(self._stores, repository, query, after)
-        return Listing(log_entries(self._stores, repository, query, steps), lambda entry: entry.token, limit)
+        most = LogLimit(None if max_commits is None else number("max_commits", max_commits, 1))
+        steps = history.log(self._stores, repository, query, after, most)
+        entries, ended = log_entries(self._stores, repository, query, steps), list[str | None]()
+
+        def listed() -> Iterator[LogEntry]:
+            yield from entries
+            ended.append(most.rest)  # steps are read ahead, so the log may reach the limit before the listing ends
+
+        return Listing(listed(), lambda entry: entry.token, limit, rest=lambda: ended[0] if ended else None)
 
     @operation(
         "diff",

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from graveler_core.model.ids import CommitId
 from graveler_core.objects.commits import StoredCommit
@@ -57,7 +58,14 @@ class LogStep:
     behind: LogPosition
 
 
-def log(read: ReadCommit, start: LogPosition, *, first_parent: bool = False, widest: int = WIDEST) -> Iterator[LogStep]:
+def log(
+    read: ReadCommit,
+    start: LogPosition,
+    *,
+    first_parent: bool = False,
+    not_before: datetime | None = None,
+    widest: int = WIDEST,
+) -> Iterator[LogStep]:
     """Yield the commits from a position on: descendants before ancestors, newer before older, each once.
 
     The walk reads the commits that it yields and their parents. Of the commits to leave out, it reads those that
@@ -69,9 +77,11 @@ def log(read: ReadCommit, start: LogPosition, *, first_parent: bool = False, wid
         start: Position to start from.
         first_parent: Show only the chain of first parents. Commits to leave out are left out with all their
             ancestors.
+        not_before: Date of the oldest commits. Older ones are left out, and the walk does not go on from them to their
+            parents.
         widest: Maximum number of ids in a position.
     """
-    walk = _walk(read, start, first_parent=first_parent, widest=widest)
+    walk = _walk(read, start, first_parent=first_parent, not_before=not_before, widest=widest)
     if start.behind is None:
         yield from walk
         return
@@ -81,7 +91,9 @@ def log(read: ReadCommit, start: LogPosition, *, first_parent: bool = False, wid
             yield step
 
 
-def _walk(read: ReadCommit, start: LogPosition, *, first_parent: bool, widest: int) -> Iterator[LogStep]:
+def _walk(
+    read: ReadCommit, start: LogPosition, *, first_parent: bool, not_before: datetime | None, widest: int
+) -> Iterator[LogStep]:
     frontier = Frontier(read)
     for at in start.ahead:
         frontier.reach(at, _SHOWN)
@@ -90,6 +102,8 @@ def _walk(read: ReadCommit, start: LogPosition, *, first_parent: bool, widest: i
     narrow = replace(start, behind=None)
     while frontier.bears(_SHOWN):
         commit, marks = frontier.take()
+        if marks == _SHOWN and not_before is not None and commit.header.creation_date < not_before:
+            continue
         parents = commit.header.parents
         if marks == _SHOWN:
             parents = parents[:1] if first_parent else parents

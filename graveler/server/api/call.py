@@ -184,6 +184,7 @@ class Call:
         items: Iterable[T],
         convert: Callable[[T], records.ApiResponse | dict[str, object]],
         offset: Callable[[T], str],
+        rest: Callable[[], str | None] = lambda: None,
     ) -> HttpResponse:
         """Answer with the first results of a listing.
 
@@ -191,14 +192,14 @@ class Call:
             items: Items after the offset of the request. At most `rows` of them are read.
             convert: Converts an item to a record, or to the fields of one.
             offset: Returns the offset that resumes the listing after an item.
+            rest: Returns the offset that resumes the listing after its items ended, if they ended at a limit.
         """
         amount = self.query.amount
         found: Iterator[T] = iter(items)
         shown = list(islice(found, amount))
         more = len(shown) == amount and next(found, None) is not None
-        pagination = records.Pagination(
-            has_more=more, next_offset=offset(shown[-1]) if more else "", results=len(shown)
-        )
+        following = offset(shown[-1]) if more else rest() or ""
+        pagination = records.Pagination(has_more=bool(following), next_offset=following, results=len(shown))
         return answer(200, _Page(pagination=pagination, results=[convert(item) for item in shown]))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Final
@@ -18,7 +17,8 @@ from graveler_core.errors import Conflict, InvalidInput, Kind, NoChanges, NotFou
 from graveler_core.facade.history import CommitRecord, LogEntry
 from graveler_core.facade.repository import Repository
 
-_COMMIT_ID: Final = re.compile(r"[0-9a-f]{64}")
+LOOKED_AT: Final = 1_000
+"""Minimum number of commits that a page of a log looks at, if it has not enough results before."""
 _STRATEGIES: Final = {"": None, "source-wins": "source", "dest-wins": "destination"}
 _CREATION: Final = "Repository created"
 """Message of the commit that creates a repository."""
@@ -54,25 +54,27 @@ def get_commit(call: Call) -> HttpResponse:
 
 
 def log(call: Call) -> HttpResponse:
-    """List the commits that a ref reaches. An offset is a token of the log, or a commit id."""
+    """List the commits that a ref reaches. An offset is a token of the log, or a commit id.
+
+    A request looks at a limited number of commits. Its page may then have few results or none, although there are more.
+    """
     query, repo, ref = call.query, call.graveler.repository(call.repository), call.path["ref"]
     prefixes = [*query.texts("prefixes"), *query.texts("objects")]
     paths = frozenset(query.texts("objects"))
     one_prefix = prefixes[0] if len(prefixes) == 1 else ""
-    after = query.text("after")
-    entries: Iterable[LogEntry] = repo.log(
+    since = query.text("since")
+    found = repo.log(
         ref,
         prefix=one_prefix,
         first_parent=query.flag("first_parent"),
-        after=None if not after or _COMMIT_ID.fullmatch(after) else after,
+        not_before=_parsed_time(since) if since else None,
+        after=query.text("after") or None,
+        max_commits=max(call.rows, LOOKED_AT),
     )
-    if _COMMIT_ID.fullmatch(after):
-        entries = _after_commit(entries, after)
-    since, end = query.text("since"), query.text("stop_at")
-    entries = _until(entries, None if not since else _parsed_time(since), end)
+    entries = _until(found, query.text("stop_at"))
     if prefixes and (len(prefixes) > 1 or paths):
         entries = (entry for entry in entries if _changed(entry, prefixes, paths))
-    return call.page(entries, commit_record, lambda entry: entry.token)
+    return call.page(entries, commit_record, lambda entry: entry.token, found.rest)
 
 
 def diff_refs(call: Call) -> HttpResponse:
@@ -157,30 +159,21 @@ def commit_record(commit: CommitRecord) -> ApiCommit:
     )
 
 
-def _after_commit(entries: Iterable[LogEntry], id: str) -> Iterator[LogEntry]:
-    """Yield the entries after a commit."""
-    rest = iter(entries)
-    for entry in rest:
-        if entry.id == id:
-            break
-    yield from rest
-
-
-def _until(entries: Iterable[LogEntry], since: datetime | None, end: str) -> Iterator[LogEntry]:
-    """Yield entries that are not older than a time, up to and including the commit `end`."""
+def _until(entries: Iterable[LogEntry], end: str) -> Iterator[LogEntry]:
+    """Yield entries up to and including the commit `end`."""
     for entry in entries:
-        if since is None or entry.creation_date >= since:
-            yield entry
+        yield entry
         if entry.id == end:
             return
 
 
 def _changed(entry: LogEntry, prefixes: list[str], paths: frozenset[str]) -> bool:
     """Return true if a commit changed a path, or a path below a prefix."""
-    return any(
-        change.path in paths or any(change.path.startswith(each) for each in prefixes if each not in paths)
-        for change in entry.changes()
-    )
+    for each in prefixes:
+        first = next(entry.changes(start=each, limit=1), None)
+        if first is not None and (first.path == each if each in paths else first.path.startswith(each)):
+            return True
+    return False
 
 
 def _parsed_time(given: str) -> datetime:

@@ -6,9 +6,12 @@ These functions only read commits, which never change, so there is no closing re
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
+from typing import Final
 
 from graveler_core.committed.diff import Differences, differences
 from graveler_core.engine.reading import listing, snapshot
@@ -19,6 +22,7 @@ from graveler_core.errors import Kind, NotFound
 from graveler_core.iam.log_key import log_key
 from graveler_core.model.bounds import ALL, Bounds
 from graveler_core.model.changes import Change, ChangeSummary
+from graveler_core.model.clock import CLOCKS_DIFFER
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.entry import ENTRY_SCHEMA
 from graveler_core.model.ids import CommitId
@@ -30,21 +34,27 @@ from graveler_core.refs.log import log as walk
 from graveler_core.segments.sorted_keys import KEY
 from graveler_core.stores import Stores
 
+_COMMIT_ID: Final = re.compile(r"[0-9a-f]{64}")
+
 
 @dataclass(frozen=True, slots=True)
 class LogQuery:
-    """Query for a log: the commits of `ref`, without those of `since`, that changed paths under `prefix`."""
+    """Query for a log: the commits of `ref`, without those of `since`, that changed paths under `prefix`, and that have
+    the date `not_before` or a later one.
+    """
 
     ref: str
     since: str | None = None
     prefix: str = ""
     first_parent: bool = False
+    not_before: datetime | None = None
 
     def question(self, repo: RepositoryRecord) -> bytes:
         """Return the text to which tokens of this log are bound. It contains refs as they were written, because a token
         contains the commits that they resolved to.
         """
-        return repr((repo.uid, self.ref, self.since, self.prefix, self.first_parent)).encode()
+        dates = () if self.not_before is None else (self.not_before.timestamp(),)
+        return repr((repo.uid, self.ref, self.since, self.prefix, self.first_parent, *dates)).encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +67,29 @@ class DiffQuery:
     within: Bounds = ALL
 
 
-def log(stores: Stores, repo: RepositoryRecord, query: LogQuery, after: str | None = None) -> Iterator[LogStep]:
-    """Yield the commits of a log lazily, from the start or after the commit of a token.
+@dataclass(slots=True)
+class LogLimit:
+    """Limit on the number of commits that a log looks at."""
+
+    commits: int | None = None
+    rest: str | None = None
+    """Token that resumes the log, once it has ended at the limit."""
+
+
+def log(
+    stores: Stores, repo: RepositoryRecord, query: LogQuery, after: str | None = None, limit: LogLimit | None = None
+) -> Iterator[LogStep]:
+    """Yield the commits of a log lazily, from the start, or after a commit.
 
     Refs are resolved now, unless a token contains the commits that they resolved to.
+
+    Args:
+        stores: Stores of the repository.
+        repo: The repository.
+        query: The query of the log.
+        after: Token of the commit, or its id. To find a commit by its id, the log reads the commits before it, which
+            no limit counts.
+        limit: Limit at which the log ends. It receives the token that resumes the log.
 
     Raises:
         InvalidInput: A ref is malformed, or the token is not from this log.
@@ -69,10 +98,32 @@ def log(stores: Stores, repo: RepositoryRecord, query: LogQuery, after: str | No
     prefix_key(query.prefix)
     if after is None:
         start = LogPosition((resolve_commit(stores, repo, query.ref).id,), _left_out(stores, repo, query))
+    elif isinstance(after, str) and _COMMIT_ID.fullmatch(after):  # no token has this length
+        head = resolve_commit(stores, repo, query.ref).id
+        start = LogPosition((head,), _left_out(stores, repo, query), behind=CommitId(after))
     else:
         start = log_token.decode(after, query.question(repo), log_key(stores.kv, stores.principal))
-    steps = walk(partial(commit_of, stores, repo), start, first_parent=query.first_parent)
-    return (step for step in steps if not query.prefix or touches(stores, repo, step.commit, query.prefix))
+    oldest = query.not_before
+    ends = None if oldest is None else oldest - CLOCKS_DIFFER
+    steps = walk(partial(commit_of, stores, repo), start, first_parent=query.first_parent, not_before=ends)
+    return (
+        step
+        for step in _limited(stores, repo, query, steps, limit or LogLimit())
+        if (oldest is None or step.commit.header.creation_date >= oldest)
+        and (not query.prefix or touches(stores, repo, step.commit, query.prefix))
+    )
+
+
+def _limited(
+    stores: Stores, repo: RepositoryRecord, query: LogQuery, steps: Iterator[LogStep], limit: LogLimit
+) -> Iterator[LogStep]:
+    last = None
+    for number, step in enumerate(steps):
+        if number == limit.commits and last is not None:
+            limit.rest = token(stores, repo, query, last)
+            return
+        yield step
+        last = step
 
 
 def token(stores: Stores, repo: RepositoryRecord, query: LogQuery, step: LogStep) -> str:

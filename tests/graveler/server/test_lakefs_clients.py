@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from datetime import UTC, datetime
+from typing import Any
 
 import lakefs
 import lakefs_sdk
@@ -12,6 +13,7 @@ import pytest
 from lakefs.client import Client
 from lakefs_spec import LakeFSFileSystem
 
+from graveler.server.api import commits
 from tests.graveler.server.conftest import Place
 
 
@@ -104,6 +106,37 @@ def test_pages_of_objects_common_prefixes_and_commits(place: Place, client: Clie
     assert [commit.id for commit in [*page.results, *rest.results]] == ids
     behind = refs.log_commits(name, "main", after=ids[2], amount=2)
     assert [commit.id for commit in behind.results] == ids[3:5]
+
+
+@pytest.mark.parametrize(
+    ("filters", "numbers"),
+    [
+        ({"objects": ["rare"]}, [12, 2]),
+        ({"prefixes": ["ra"]}, [12, 2]),
+        ({"prefixes": ["no/", "ra"]}, [12, 2]),
+        ({"objects": ["n0"], "prefixes": ["rar"]}, [12, 2, 0]),
+        ({"objects": ["nothing"]}, []),
+        ({"prefixes": ["no/", "rar"], "stop_at": "main~8"}, [12]),
+        ({"objects": ["rare"], "since": "2026-01-01T00:00:00Z"}, [12, 2]),
+    ],
+    ids=str,
+)
+def test_a_request_for_a_log_looks_at_few_commits(
+    place: Place, client: Client, monkeypatch: pytest.MonkeyPatch, filters: dict[str, Any], numbers: list[int]
+) -> None:
+    name = place.repository()
+    repo = place.server.graveler.repository(name)
+    branch = repo.branch("main")
+    for number in range(20):
+        branch.put("rare" if number in (2, 12) else f"n{number}", str(number).encode())
+        branch.commit(f"commit {number}")
+    if "stop_at" in filters:
+        filters = filters | {"stop_at": repo.commit(filters["stop_at"]).id}
+    monkeypatch.setattr(commits, "LOOKED_AT", 3)
+    first = lakefs_sdk.RefsApi(client.sdk_client._api).log_commits(name, "main", amount=2, **filters)
+    assert (first.results, first.pagination.has_more) == ([], True)
+    found = lakefs.Repository(name, client=client).branch("main").log(amount=2, **filters)
+    assert [commit.message for commit in found] == [f"commit {number}" for number in numbers]
 
 
 def test_the_commit_has_the_date_that_the_client_gives(place: Place, client: Client) -> None:

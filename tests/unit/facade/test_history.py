@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -16,9 +17,13 @@ from graveler_core.facade.history import LogEntry
 from graveler_core.facade.listing import Listing
 from graveler_core.facade.repository import Repository
 from graveler_core.model.changes import Change, ChangeKind
+from graveler_core.model.ids import RepositoryId
 from graveler_core.objects.commits import CommitCache, prepare, read_commit
+from graveler_core.records import access
+from graveler_core.records import layout as keys
+from graveler_core.testing.counting_store import Counting
 from tests.unit.engine.flows import table
-from tests.unit.engine.world import World, entry
+from tests.unit.engine.world import START, World, entry
 
 ROOT = "Repository created"
 
@@ -199,6 +204,68 @@ def test_a_token_outlives_new_commits_moves_and_the_branch(world: World, repo: R
         repo.create_branch("dev", head.id)
 
 
+@pytest.mark.parametrize("prefix", ["", "raw/", "out/x", "nothing/"])
+@pytest.mark.parametrize("first_parent", [False, True])
+@pytest.mark.parametrize("most", [1, 2, 3, 7, 100])
+def test_a_log_that_looks_at_few_commits_at_once(repo: Repository, prefix: str, first_parent: bool, most: int) -> None:
+    def log(after: str | None, most: int | None = None) -> Listing[LogEntry]:
+        return repo.log("main", prefix=prefix, first_parent=first_parent, after=after, max_commits=most)
+
+    found, after, parts = list[LogEntry](), None, 0
+    while parts == 0 or after is not None:
+        part = log(after, most)
+        items = list(part)
+        assert len(items) <= most
+        (page,) = log(after, most).pages(100)
+        assert (page.items, page.next) == (items, part.rest())
+        found, after, parts = found + items, part.rest(), parts + 1
+    assert found == list(log(None))
+    assert parts == -(-len(list(repo.log("main", first_parent=first_parent))) // most)
+
+
+def test_a_listing_with_items_left_has_no_rest(world: World, repo: Repository) -> None:
+    """Commits are read ahead once a collection has condemned content."""
+    held = access.read(world.kv, keys.repository(RepositoryId("repo")))
+    assert held is not None
+    collected = held.value.model_copy(update={"addresses_checked": True})
+    access.replace(world.kv, keys.repository(RepositoryId("repo")), held, collected)
+    listing = repo.log("main", max_commits=5)
+    for _ in range(4):
+        next(listing)
+        assert listing.rest() is None
+    limited = repo.log("main", max_commits=5, limit=4)
+    assert (len(list(limited)), limited.rest()) == (4, None)
+
+
+def test_a_log_after_the_id_of_a_commit(repo: Repository) -> None:
+    every = list(repo.log("main"))
+    for at, commit in enumerate(every):
+        assert list(repo.log("main", after=commit.id)) == every[at + 1 :]
+        assert list(repo.log("main", after=commit.id, max_commits=2)) == every[at + 1 : at + 3]
+    assert messages(repo.log("main", prefix="out/", after=every[0].id)) == ["merge", "sum"]
+    with pytest.raises(NotFound):
+        next(repo.log("main", after="0" * 64))
+
+
+def test_a_log_of_late_commits_leaves_old_ones_unread(world: World) -> None:
+    main = world.repository().branch("main")
+    for number in range(4):
+        main.put("a", str(number).encode())
+        main.commit(str(number), date=START + timedelta(days=number))
+    main.put("a", b"behind")
+    main.commit("behind", date=START + timedelta(days=3, minutes=-30))
+    main.put("a", b"last")
+    main.commit("last", date=START + timedelta(days=5))
+    repo = world.graveler().repository("repo")
+    kv = Counting(world.kv)
+    found = world.graveler(kv).repository("repo").log("main", not_before=START + timedelta(days=3))
+    assert messages(found) == ["last", "3"]
+    assert kv.counts["get_many"] <= 8
+    assert messages(repo.log("main", not_before=START + timedelta(days=1))) == ["last", "behind", "3", "2", "1"]
+    token = next(repo.log("main", not_before=START + timedelta(days=3))).token
+    assert messages(repo.log("main", not_before=START + timedelta(days=3), after=token)) == ["3"]
+
+
 def test_a_token_is_of_one_log(world: World, repo: Repository) -> None:
     head = next(repo.log("main"))
     token = head.token
@@ -212,9 +279,12 @@ def test_a_token_is_of_one_log(world: World, repo: Repository) -> None:
         lambda: other.log("main", after=token),
         lambda: repo.log("main", after=token[:-1]),
         lambda: repo.log("main", after=""),
-        lambda: repo.log("main", after=repo.commit("main").id),
         lambda: repo.log("main", after=5),  # type: ignore[arg-type]
         lambda: repo.log("main", prefix="\ud800", after=token),
+        lambda: repo.log("main", after=token, not_before=START),
+        lambda: repo.log("main", not_before=datetime(2026, 1, 1)),
+        lambda: repo.log("main", not_before="2026-01-01"),  # type: ignore[arg-type]
+        lambda: repo.log("main", max_commits=0),
         lambda: repo.log("main$"),
         lambda: repo.log("main", since="main$"),
         lambda: repo.log("main", since=""),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 from itertools import islice
 
 import pytest
@@ -14,7 +15,7 @@ from graveler_core.errors import CorruptData, NotFound
 from graveler_core.model.ids import CommitId
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.refs.log import WIDEST, LogPosition, LogStep, log
-from tests.unit.refs.graphs import History, name, names, picked
+from tests.unit.refs.graphs import START, History, name, names, picked
 
 
 def ids(steps: Iterator[LogStep]) -> list[CommitId]:
@@ -40,6 +41,27 @@ def test_first_parents_only(drawn: tuple[History, int, int]) -> None:
     history, start, _ = drawn
     assert ids(log(history.read, place(start), first_parent=True)) == names(history.chain(start))
     assert history.read_numbers() == history.chain(start)
+
+
+@given(picked(), st.booleans(), st.integers(-1, 5))
+def test_older_commits_end_their_line(drawn: tuple[History, int, int], first_parent: bool, hour: int) -> None:
+    history, start, _ = drawn
+    oldest = START + timedelta(hours=hour)
+
+    def is_new(number: int) -> bool:
+        return history.at(number).header.creation_date >= oldest
+
+    reached, ahead = set[int](), [start]
+    while ahead:
+        at = ahead.pop()
+        if at not in reached and is_new(at):
+            reached.add(at)
+            ahead += history.parents[at][: 1 if first_parent else None]
+    whole = list(log(history.read, place(start), first_parent=first_parent, not_before=oldest))
+    assert [step.commit.id for step in whole] == names(history.ordered(reached))
+    for at, step in enumerate(whole):
+        rest = log(history.read, step.behind, first_parent=first_parent, not_before=oldest)
+        assert ids(rest) == [each.commit.id for each in whole[at + 1 :]]
 
 
 @given(picked(), st.booleans())
