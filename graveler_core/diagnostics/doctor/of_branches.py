@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from graveler_core.diagnostics.doctor.diagnosis import Ailment
@@ -71,7 +72,7 @@ def branches(of: Examination, repo: RepositoryRecord, *, tell: bool = True) -> I
 def _branch(of: Examination, repo: RepositoryRecord, branch: BranchRecord, settings: CompactionSettings) -> None:
     where = f"graveler://{repo.id}/{branch.id}"
     layers = len(branch.sealed_tokens)
-    found = pressure.of_record(of.stores, repo, branch, settings).pressure
+    found = pressure.of_record(of.stores, repo, branch, settings, partial(of.damaged, where)).pressure
     if layers >= NEAR:
         of.tell(Ailment.BRANCH_LAYERS, where, f"{layers} layers of {MAX_LAYERS}", "graveler", "compact", where)
     elif found.over:

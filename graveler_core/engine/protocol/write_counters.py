@@ -8,8 +8,8 @@ response or a repeated write changes nothing. Counters are deleted with their la
 was stored after that, because a layer that has left its branch record is never listed again.
 
 Correctness does not depend on counters: a missing record delays a compaction, and an extra record starts it early.
-Therefore an error here never becomes the result of a write that has succeeded, and a damaged record stops no flow that
-changes a branch.
+Therefore an error here never becomes the result of a write that has succeeded. A damaged record counts as missing, and
+is removed with its layer, or when the records of the layer are counted again.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from graveler_core.model.compaction import Counted, StagedCounts
 from graveler_core.model.layers import Layer
 from graveler_core.records import access
 from graveler_core.records import layout as keys
+from graveler_core.records.access import Damaged
 from graveler_core.staging.write_counts import BranchLayer, Due
 from graveler_core.stores import Registers, Stores
 
@@ -99,10 +100,19 @@ def end(stores: Stores, now: Registers, layers: Sequence[Layer], records: int | 
     ids = {layer.id for layer in layers}
     counted = stores.counts.ended(now.repository, now.branch.id, ids)
     if records is None or max(records, counted) >= stores.counts.worth or len(layers) >= MANY_LAYERS:
-        branch = keys.counts_of_branch(now.repository.id, now.branch.id)
-        for found, held in access.scan(stores.kv, keys.COUNTS, prefix=branch, damaged=lambda error: None):
-            if held.value.layer in ids:
-                remove(stores, found)
+        repo, branch = now.repository.id, now.branch.id
+        damaged = list[str]()
+        found = readable(stores, keys.counts_of_branch(repo, branch), lambda e: damaged.append(e.details["record"]))
+        ended = tuple(keys.counts_of_layer(repo, branch, id) for id in ids)
+        for each in (*found, *damaged):
+            if each.startswith(ended):
+                remove(stores, each)
+
+
+def readable(stores: Stores, prefix: str, damaged: Damaged) -> dict[str, StagedCounts]:
+    """Return counters by name. `damaged` is used as in `access.scan`."""
+    found = access.scan(stores.kv, keys.COUNTS, prefix=prefix, damaged=damaged)
+    return {name: held.value for name, held in found}
 
 
 def remove(stores: Stores, name: str) -> None:

@@ -24,7 +24,7 @@ from graveler_core.engine.protocol import write_counters as counting
 from graveler_core.engine.protocol.registers import fresh
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.protocol.swap import without_layer
-from graveler_core.errors import CorruptData, InvalidInput, PredicateFailed
+from graveler_core.errors import CorruptData, InvalidInput, LimitExceeded, PredicateFailed
 from graveler_core.model.compaction import CompactionSettings, Counted, StagedCounts, Thresholds
 from graveler_core.model.entities import BranchRecord, RepositoryRecord, RepositoryState
 from graveler_core.model.entry import TOMBSTONE
@@ -36,6 +36,7 @@ from graveler_core.records.access import Damaged, Held
 from graveler_core.staging.pressure import Load, Pressure, pressure
 from graveler_core.staging.stack import layers_of, scan
 from graveler_core.stores import Registers, Stores
+from graveler_core.telemetry.events import tell_damaged
 
 AT_ONCE = 1_000
 """Number of branch records that are read in one round trip."""
@@ -111,25 +112,27 @@ def forget_ended(
 
 
 def of_branch(stores: Stores, repo: RepositoryId, branch: BranchId) -> BranchPressure:
-    """Return the pressure on one branch, from its counters."""
+    """Return the pressure on one branch, from its counters. Those that cannot be read are logged, and count nothing."""
     now = fresh(stores, repo, branch)
-    return of_record(stores, now.repository, now.branch, settings_of(stores, now.repository))
+    return of_record(stores, now.repository, now.branch, settings_of(stores, now.repository), tell_damaged)
 
 
 def of_record(
-    stores: Stores, repository: RepositoryRecord, branch: BranchRecord, settings: CompactionSettings
+    stores: Stores,
+    repository: RepositoryRecord,
+    branch: BranchRecord,
+    settings: CompactionSettings,
+    damaged: Damaged,
 ) -> BranchPressure:
     """Return the pressure on a branch whose record was read, from its counters. Unlike a survey, this changes
-    nothing.
+    nothing. `damaged` is called for each counter that cannot be read, which counts nothing.
     """
-    found = _Counters(repository.id, branch.id)
-    for name, held in access.scan(stores.kv, keys.COUNTS, prefix=keys.counts_of_branch(repository.id, branch.id)):
-        found.found[name] = held.value
-    return _pressure(stores, repository, branch, found, settings)
+    found = counting.readable(stores, keys.counts_of_branch(repository.id, branch.id), damaged)
+    return _pressure(stores, repository, branch, _Counters(repository.id, branch.id, found), settings)
 
 
 def recount(stores: Stores, repo: RepositoryId, branch: BranchId) -> BranchPressure:
-    """Count the records of a branch's layers by reading them, and correct its counters.
+    """Count the records of a branch's layers by reading them, and correct its counters. Remove damaged ones.
 
     Writers continue from their own counts. Counts from before the scan are replaced by the result of the scan. A layer
     that leaves the branch in the meantime is left out.
@@ -170,11 +173,15 @@ def set_thresholds(
 ) -> CompactionSettings:
     """Set the thresholds of a repository or of one of its branches. `None` removes them.
 
+    The thresholds of a branch stay when it is deleted, because it may be restored. If the record is full, those of
+    branches that do not exist are removed.
+
     Returns:
         All thresholds of the repository.
 
     Raises:
         InvalidInput: The value is not a `Thresholds`.
+        LimitExceeded: Too many branches have thresholds of their own.
     """
     if thresholds is not None and not isinstance(thresholds, Thresholds):
         raise InvalidInput(f"thresholds {thresholds!r}: must be Thresholds or None")
@@ -190,10 +197,25 @@ def set_thresholds(
             own = {} if thresholds is None else {branch: thresholds}
             settings = settings.model_copy(update={"branches": dict(sorted((others | own).items()))})
         with suppress(PredicateFailed):
-            return access.replace(stores.kv, where, held, settings).value
+            try:
+                return access.replace(stores.kv, where, held, settings).value
+            except LimitExceeded:
+                kept = _of_existing(stores, repository, settings, branch)
+                return access.replace(stores.kv, where, held, kept).value
         return None
 
     return retry(stores, f"thresholds of {repository.id}", attempt)
+
+
+def _of_existing(
+    stores: Stores, repository: RepositoryRecord, settings: CompactionSettings, branch: BranchId | None
+) -> CompactionSettings:
+    """Return the thresholds without those of branches that do not exist, except one branch."""
+    places = {name: keys.branch(repository, name) for name in settings.branches if name != branch}
+    found = access.read_undamaged(stores.kv, places, tell_damaged)
+    gone = {name for name, held in found.items() if held is None}
+    kept = {name: own for name, own in settings.branches.items() if name not in gone}
+    return settings.model_copy(update={"branches": kept})
 
 
 def _counters(repo: RepositoryId, branch: BranchId, rows: Iterator[tuple[str, Held[StagedCounts]]]) -> _Counters:
@@ -316,7 +338,7 @@ def _writer(name: str) -> str:
 def _recount(stores: Stores, now: Registers, layer: SealedToken | SegmentLayer) -> None:
     repository, branch = now.repository, now.branch.id
     start = keys.counts_of_layer(repository.id, branch, layer.id)
-    counters = {name: held.value for name, held in access.scan(stores.kv, keys.COUNTS, prefix=start)}
+    counters = counting.readable(stores, start, lambda e: counting.remove(stores, e.details["record"]))
     written = _sum(counts.counted for name, counts in counters.items() if _writer(name) != SCAN)
     writes = tombstones = 0
     for page in scan(stores.stack(repository, (layer,))):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 
+from graveler_core.codec.records import encode
 from graveler_core.engine.protocol.write_counters import MANY_LAYERS
 from graveler_core.engine.staging import bulk, pressure
-from graveler_core.errors import Conflict, CorruptData, Kind, NoChanges, SlowDown
+from graveler_core.errors import Conflict, CorruptData, Kind, LimitExceeded, NoChanges, SlowDown
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
-from graveler_core.model.compaction import CompactionOutcome, Counted, Thresholds
+from graveler_core.kv.limits import MAX_VALUE
+from graveler_core.model.compaction import CompactionOutcome, CompactionSettings, Counted, Thresholds
 from graveler_core.model.ids import BranchId, RepositoryId
 from graveler_core.model.layers import MAX_LAYERS
 from graveler_core.records import access
@@ -190,14 +192,32 @@ def test_counters_end_with_their_layers(world: World, one: Process, end: str) ->
 
 
 @pytest.mark.parametrize("end", ["commit", "compact", "reset"])
-def test_a_damaged_counter_does_not_keep_the_others(world: World, one: Process, end: str) -> None:
+def test_a_damaged_counter_ends_with_its_layer(world: World, one: Process, end: str) -> None:
     stage(one.main, 15)
-    layer = keys.counts_of_layer(RepositoryId("repo"), BranchId("main"), one.main.record().staging_token)
-    broken = keys.COUNTS.at(f"{layer}!")
-    world.kv.set(broken.partition, broken.key, b"\x63")
-    assert len(counters(world)) == 2
+    _damage(world, one.main.record().staging_token)
+    other = _damage(world, "repo/main:other")
+    assert len(counters(world)) == 3
     {"commit": lambda: one.main.commit("m"), "compact": one.main.compact, "reset": one.main.reset}[end]()
-    assert counters(world) == [broken.key.decode()]
+    assert counters(world) == [other]
+
+
+def _damage(world: World, layer: str) -> str:
+    """Store a counter of a layer that cannot be read, and return its name."""
+    broken = keys.COUNTS.at(f"{keys.counts_of_layer(RepositoryId('repo'), BranchId('main'), layer)}!")
+    world.kv.set(broken.partition, broken.key, b"\x63")
+    return broken.key.decode()
+
+
+def test_a_damaged_counter_counts_nothing_until_the_records_are_counted_again(
+    world: World, one: Process, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage(one.main, 15)
+    name = _damage(world, one.main.record().staging_token)
+    with caplog.at_level(logging.ERROR, logger="graveler.damaged_record"):
+        assert one.main.pressure().load.staged == 10
+    assert [name in event.__dict__["record"] for event in caplog.records] == [True]
+    assert one.main.pressure(exact=True).load.staged == 15
+    assert name not in counters(world)
 
 
 def test_a_small_commit_looks_for_no_counter(one: Process) -> None:
@@ -330,6 +350,52 @@ def test_thresholds_of_a_repository_and_of_a_branch(one: Process, two: Process) 
     assert two.main.pressure().pressure.over
     repo.set_thresholds(None)
     assert not two.main.pressure().pressure.over
+
+
+def _full(world: World, named: Sequence[str], others: str) -> None:
+    """Store thresholds of branches until one more does not fit: of named ones, and of others."""
+    repo = world.graveler().repository("repo")._record
+    own = Thresholds(layers=7)
+    branches = {BranchId(name): own for name in [*named, *(f"{others}{number}" for number in range(500))]}
+    while True:
+        settings = CompactionSettings(thresholds=Thresholds(), branches=branches)
+        if len(encode(settings)) > MAX_VALUE - 100:
+            break
+        branches |= {BranchId(f"{others}{len(branches)}{number}"): own for number in range(100)}
+    while len(encode(settings)) > MAX_VALUE:
+        branches.popitem()
+        settings = CompactionSettings(thresholds=Thresholds(), branches=branches)
+    access.write(world.kv, keys.compaction_settings(repo), settings)
+
+
+def test_thresholds_of_branches_that_do_not_exist_make_room(world: World) -> None:
+    repo = world.graveler().repository("repo")
+    for name in ("there", "undeleted"):
+        repo.create_branch(name, "main")
+    repo.delete_branch("undeleted")
+    broken = keys.branch(repo._record, BranchId("broken"))
+    world.kv.set(broken.partition, broken.key, b"junk")
+    _full(world, ["there", "undeleted", "broken"], "gone/")
+    repo.undelete_branch("undeleted")
+    assert repo.thresholds().of(BranchId("undeleted")).layers == 7
+    for number in range(3):
+        repo.set_thresholds(Thresholds(layers=8), f"new-{number}")
+    kept = {name: own.layers for name, own in repo.thresholds().branches.items()}
+    assert kept == {"broken": 7, "there": 7, "undeleted": 7, "new-0": 8, "new-1": 8, "new-2": 8}
+
+
+def test_thresholds_of_too_many_branches_are_refused(world: World) -> None:
+    _full(world, [], "there/")
+    repo = world.graveler().repository("repo")
+    before, main = repo.thresholds(), keys.branch(repo._record, BranchId("main"))
+    stored = world.kv.get(main.partition, main.key)
+    assert stored is not None
+    for name in before.branches:
+        where = keys.branch(repo._record, name)
+        world.kv.set(where.partition, where.key, stored.value)
+    with pytest.raises(LimitExceeded):
+        repo.set_thresholds(Thresholds(layers=8), "n" * 200)
+    assert repo.thresholds() == before
 
 
 def test_age_is_that_of_the_oldest_record(one: Process) -> None:
