@@ -54,7 +54,8 @@ class DirectUploads(Staging):
         Raises:
             InvalidInput: the address is not one of `begin_upload`, the object has another size, or the path is not
                 valid.
-            NotFound: (`ObjectNotFound`) there is no object at the address.
+            NotFound: (`ObjectNotFound`) there is no object at the address; or (`RepositoryNotFound`) the repository was
+                deleted and created again during the call.
             NotUnique: (`PathExists`) with `if_absent`, the path has an entry on the branch.
             Conflict: (`ContentCollected`) the content was uploaded so long ago that a collection deletes it.
         """

@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.errors import GravelerError, Kind, NotFound
-from graveler_core.model.ids import BranchId, RepositoryId
+from graveler_core.model.ids import BranchId, RepositoryId, RepositoryUid
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.refs import branches, repositories
@@ -56,8 +56,17 @@ def require_repository(stores: Stores, used: Registers) -> None:
         NotFound: The repository was deleted, and possibly created again, or the branch was deleted.
     """
     repo, branch = used.repository.id, used.branch.id
-    current = stores.registers.get(repo, branch) or fresh(stores, repo, branch)
-    if current.repository.uid != used.repository.uid:
+    require_uid(stores.registers.get(repo, branch) or fresh(stores, repo, branch), used.repository.uid)
+
+
+def require_uid(current: Registers, uid: RepositoryUid) -> None:
+    """Check that a repository is still the one that the call has read before.
+
+    Raises:
+        NotFound: The repository with this uid was deleted, and another one has its name.
+    """
+    repo = current.repository.id
+    if current.repository.uid != uid:
         raise NotFound(
             f"repository {repo!r} was deleted and created again during the call; nothing was changed, try again",
             kind=Kind.RepositoryNotFound,

@@ -44,7 +44,7 @@ from typing import TypeVar
 from graveler_core.codec.entry import normalise_record
 from graveler_core.codec.staged_record import decode_record, encode_tombstone
 from graveler_core.engine.protocol import write_counters as counting
-from graveler_core.engine.protocol.registers import fresh, same_content, same_token, settled
+from graveler_core.engine.protocol.registers import fresh, require_uid, same_content, same_token, settled
 from graveler_core.engine.protocol.restrictions import require_permitted
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.reading.view import lookup, view_of
@@ -101,15 +101,32 @@ def remove_if(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, e
     _set(stores, repo, branch, path, expected, lambda registers: (None, encode_tombstone()))
 
 
-def stage_if_absent(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, entry: Entry) -> Entry:
+def stage_if_absent(  # noqa: PLR0913, PLR0917 - the branch, the entry, and the repository of its content
+    stores: Stores, repo: RepositoryId, branch: BranchId, path: str, entry: Entry, uid: RepositoryUid
+) -> Entry:
     """Stage an entry as `stage_if` does, unless the path has an entry.
+
+    Args:
+        stores: Stores of the flow.
+        repo: The repository.
+        branch: The branch.
+        path: Path of the entry.
+        entry: The entry.
+        uid: Unique id of the repository in which the caller has found the content.
 
     Raises:
         NotUnique: The path has an entry (`PathExists`). Nothing was set.
+        NotFound: The repository is another one (`RepositoryNotFound`). Nothing was set.
         OutcomeUnknown: As for `stage_if`.
     """
+    made = normalise_record(path, entry)
+
+    def prepared(registers: Registers) -> tuple[Entry, bytes]:
+        require_uid(registers, uid)
+        return made
+
     try:
-        return stage_if(stores, repo, branch, path, entry, None)
+        return _set(stores, repo, branch, path, None, prepared)
     except PredicateFailed:
         raise _exists(branch, path) from None
 

@@ -3,7 +3,8 @@
 1. Hand out a fresh random address. Nothing is written.
 2. The client stores the object there, with a signed URL or with its own access to the store.
 3. Read the object's metadata: it must exist and have the size that the client says.
-4. Stage the entry, as `write.stage` or `conditional.stage_if_absent` does. This is the only step that others see.
+4. Stage the entry, as `write.stage` or `conditional.stage_if_absent` does, provided that the repository is the one in
+   which the object was found. This is the only step that others see.
 
 A crash, or a client that never returns, leaves at most an object that nothing names, which a collection deletes. The
 object may be older than the grace period of a collection when it is staged. Staging then refuses it if it is condemned,
@@ -79,7 +80,8 @@ def link(  # noqa: PLR0913 - the branch, the entry, and the condition
 
     Raises:
         InvalidInput: The address is not one of `begin`, or the object has another size.
-        NotFound: There is no object at the address (`ObjectNotFound`).
+        NotFound: There is no object at the address (`ObjectNotFound`); or the repository was deleted meanwhile, and
+            another one has its name (`RepositoryNotFound`).
         NotUnique: With `if_absent`, the path has an entry (`PathExists`).
     """
     path_key(path)
@@ -100,4 +102,4 @@ def link(  # noqa: PLR0913 - the branch, the entry, and the condition
     if entry.mtime is None:
         entry = replace(entry, mtime=found.mtime)
     flow = conditional.stage_if_absent if if_absent else write.stage
-    return flow(stores, repo, branch, path, entry)
+    return flow(stores, repo, branch, path, entry, uid=registers.repository.uid)

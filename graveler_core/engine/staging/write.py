@@ -30,7 +30,7 @@ from collections.abc import Callable, Mapping, Sequence
 from graveler_core.codec.entry import normalise_record
 from graveler_core.codec.staged_record import encode_tombstone
 from graveler_core.engine.protocol import write_counters as counting
-from graveler_core.engine.protocol.registers import fresh, same_token, settled
+from graveler_core.engine.protocol.registers import fresh, require_uid, same_token, settled
 from graveler_core.engine.protocol.restrictions import require_permitted
 from graveler_core.engine.staging.content import Content, upload
 from graveler_core.engine.staging.kept_content import require_kept
@@ -49,7 +49,7 @@ from graveler_core.kv.bulk import set_many
 from graveler_core.kv.store import Item, Store
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.entry import AddressType, Entry
-from graveler_core.model.ids import BranchId, RepositoryId, StagingToken
+from graveler_core.model.ids import BranchId, RepositoryId, RepositoryUid, StagingToken
 from graveler_core.model.names import path_key
 from graveler_core.model.protection import BranchAction
 from graveler_core.records import layout as keys
@@ -59,11 +59,27 @@ MOST_ROWS = 1_000
 """Maximum number of records that are set between two comparisons of the registers. Slow stores do this in minutes."""
 
 
-def stage(stores: Stores, repo: RepositoryId, branch: BranchId, path: str, entry: Entry) -> Entry:
-    """Stage an entry whose content is stored already. Return the entry as it was staged, with path and identity."""
+def stage(  # noqa: PLR0913 - the branch, the entry, and the repository of its content
+    stores: Stores, repo: RepositoryId, branch: BranchId, path: str, entry: Entry, *, uid: RepositoryUid | None = None
+) -> Entry:
+    """Stage an entry whose content is stored already. Return the entry as it was staged, with path and identity.
+
+    Args:
+        stores: Stores of the flow.
+        repo: The repository.
+        branch: The branch.
+        path: Path of the entry.
+        entry: The entry.
+        uid: Unique id of the repository in which the caller has found the content. `None` if it has not looked.
+
+    Raises:
+        NotFound: The repository is another one (`RepositoryNotFound`). Nothing was set.
+    """
     staged, record = normalise_record(path, entry)
 
     def records(registers: Registers) -> list[tuple[bytes, bytes]]:
+        if uid is not None:
+            require_uid(registers, uid)
         require_kept(stores, registers.repository, [staged], swaps=False)
         return [(path_key(path), record)]
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
+from itertools import count
 from uuid import uuid4
 
 import pytest
 
-from graveler_core.errors import InvalidInput, Kind, NotFound
+from graveler_core.errors import InvalidInput, Kind, NotFound, OutcomeUnknown
 from graveler_core.facade.branch import Branch
 from graveler_core.model.entry import AddressType, Entry
+from tests.unit.engine.interposed import Interposed
 from tests.unit.engine.world import World
 
 
@@ -56,6 +59,34 @@ def test_what_is_not_there_or_has_another_size_is_refused(branch: Branch) -> Non
 def test_other_addresses_are_refused(branch: Branch, entry: Entry) -> None:
     with pytest.raises(InvalidInput, match="must be one that was handed out"):
         branch.link("a", replace(entry, size=1))
+
+
+@pytest.mark.parametrize("if_absent", [False, True])
+def test_content_is_not_staged_in_another_repository_with_the_name(if_absent: bool) -> None:
+    """The repository is deleted and created again before each call of the flow in turn."""
+    for call in count():
+        world = World(name=f"direct-uploads-{uuid4().hex}")
+        former = world.repository().branch("main")
+        begun = former.begin_upload("a")
+        world.blobs.at(world.namespace("repo")).create(begun.address, b"bytes")
+        kv = Interposed(world.kv)
+        branch = world.branch(kv)
+        kv.reset()
+        kv.before = {call: partial(_created_again, world)}
+        outcome = None
+        try:
+            branch.link("a", Entry(address=begun.address, size=5), if_absent=if_absent)
+        except (NotFound, OutcomeUnknown) as error:
+            outcome = error
+        if call >= len(kv.verbs):
+            break
+        assert [*world.branch().uncommitted()] == [], f"call {call}"
+        assert outcome is not None, f"call {call}"
+
+
+def _created_again(world: World) -> None:
+    world.graveler().delete_repository("repo")
+    world.graveler().create_repository("repo", world.namespace("other"), ephemeral=True)
 
 
 def test_stores_that_sign_nothing_and_wrong_times_are_refused(branch: Branch) -> None:
