@@ -104,7 +104,7 @@ from graveler_core.gc.object_listing import ObjectListing, not_written_since
 from graveler_core.gc.own_namespace import require_own_namespace
 from graveler_core.gc.stock import Progress
 from graveler_core.gc.unreached import UnreachedCommits
-from graveler_core.model.clock import CLOCKS_DIFFER
+from graveler_core.model.clock import is_far_ahead
 from graveler_core.model.collection import CollectionState, CondemnedSet, Reason
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.objects import condemned, expired_commits
@@ -195,11 +195,11 @@ class _Collection:
         if current is None:
             return
         if current.state is CollectionState.CONDEMNED:
-            age = self.stores.clock.now() - current.since
-            if current.unconfirmed or age < -CLOCKS_DIFFER:  # the time is that of a clock that was far ahead
+            now = self.stores.clock.now()
+            if current.unconfirmed or is_far_ahead(current.since, now):
                 if not self.plan.dry_run:
                     self.record.confirm()
-            elif age >= self.plan.grace:
+            elif now - current.since >= self.plan.grace:
                 self._verify(current, listed)
         elif self.plan.dry_run:
             self._assume(listed.objects, None)

@@ -34,6 +34,9 @@ repository was removed.
 Objects that another entry names stay. Then the claim stays `emptying`, and a later call looks again. If a batch was
 interrupted, the next call goes on. A bucket that does not exist any more counts as empty. Two calls at once are
 harmless: every change of the claim is a swap, and all deletions of one call are also right for the other.
+
+The grace period of a claim whose time a clock far ahead has written begins again: the claim is entered again, in the
+same state, with the time now.
 """
 
 from __future__ import annotations
@@ -56,6 +59,7 @@ from graveler_core.gc.object_listing import CREATED, pages_of, texts
 from graveler_core.gc.stock import CONTENT, Progress
 from graveler_core.gc.sweep import LEAST_GRACE
 from graveler_core.model.address import STORE_DIRECTORY, namespace
+from graveler_core.model.clock import is_far_ahead
 from graveler_core.model.entities import AbandonedNamespace, ClaimState, NamespaceClaim
 from graveler_core.model.ids import Nonce, RepositoryId, RepositoryUid
 from graveler_core.objects import owner_files
@@ -162,9 +166,9 @@ class _Namespace:
         """Take the namespace through all steps that are due."""
         if self.plan.dry_run:
             return self._foresee()
-        claim = access.read(self.stores.kv, self.where)
-        if claim is None:
-            claim = self._claimed()
+        claim = access.read(self.stores.kv, self.where) or self._claimed()
+        if claim is not None and claim.value.state is not ClaimState.OWNED:
+            claim = self._restarted(claim)
         if claim is not None and claim.value.state is ClaimState.EMPTYING:
             claim = self._emptied(claim)
         if claim is not None and claim.value.state is ClaimState.EMPTIED:
@@ -256,6 +260,11 @@ class _Namespace:
         due = claim.since + self.plan.grace
         self.done.due = due if self.stores.clock.now() < due else None
         return self.done.due is None
+
+    def _restarted(self, claim: Held[NamespaceClaim]) -> Held[NamespaceClaim] | None:
+        """Begin the grace period of a claim again if a clock far ahead began it. Return `None` as `_swapped` does."""
+        is_wrong = is_far_ahead(claim.value.since, self.stores.clock.now())
+        return self._swapped(claim, claim.value.state) if is_wrong else claim
 
     def _swapped(self, claim: Held[NamespaceClaim], state: ClaimState) -> Held[NamespaceClaim] | None:
         """Enter another state. Return `None` if another call has changed the claim."""

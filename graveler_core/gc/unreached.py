@@ -67,6 +67,7 @@ from graveler_core.gc.commits import HistoryGraph
 from graveler_core.gc.retention import read_references
 from graveler_core.gc.stock import Progress
 from graveler_core.kv.bulk import set_many
+from graveler_core.model.clock import is_far_ahead
 from graveler_core.model.collection import NEVER_REACHED, REMEMBERED, Expiry
 from graveler_core.model.entities import BranchRecord, RepositoryRecord, RepositoryState
 from graveler_core.model.ids import CommitId, Nonce
@@ -101,7 +102,7 @@ class UnreachedCommits:
         value = self.record.value
         if self.plan.dry_run or value.adopted or self.repository.state is not RepositoryState.ACTIVE:
             return
-        if value.recording is None:
+        if value.recording is None or is_far_ahead(value.recording, self.stores.clock.now()):
             self.repository = repositories.require_former_heads(self.stores.kv, self.stores.ids, self.repository)
             self.stores.registers.forget_all(self.repository.id)
             self.record.note_recording()

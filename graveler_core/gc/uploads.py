@@ -12,6 +12,7 @@ from datetime import datetime
 
 from graveler_core.blobs.deletion import RefusedDeletions
 from graveler_core.errors import CorruptData
+from graveler_core.model.clock import is_far_ahead
 from graveler_core.model.entities import UploadState
 from graveler_core.objects.uploads import Uploads, prefix
 from graveler_core.records import access
@@ -51,7 +52,9 @@ def purge(uploads: Uploads, cutoff: datetime, most: int, *, dry_run: bool) -> Pu
     def damaged(error: CorruptData) -> None:
         done.unreadable += Uploads.is_id(error.details["record"])
 
-    for id, held in uploads.standing(damaged):
+    for id, found in uploads.standing(damaged):
+        is_wrong = is_far_ahead(found.value.since, uploads.clock.now())
+        held = uploads.restarted(id, found) if is_wrong and not dry_run else found
         old = held.value.since <= cutoff
         if held.value.state is UploadState.NAMING:
             if old and not dry_run:  # entries may refer to them

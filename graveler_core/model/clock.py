@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 CLOCKS_DIFFER: Final = timedelta(hours=1)
 """Maximum difference of the clocks of processes. A stored time that is later than now by more was written by a wrong
-clock.
+clock (`is_far_ahead`).
 """
 
 
@@ -40,6 +40,33 @@ class IdSource(Protocol):
 
     def uniform(self) -> float:
         """Return a number in [0, 1), for jitter."""
+
+
+def is_far_ahead(stored: datetime, now: datetime) -> bool:
+    """Return true if a wrong clock has written a stored time: it is later than now by more than `CLOCKS_DIFFER`.
+
+    Without this rule, everything that waits for some time after it would wait until then. A time that protects data
+    begins again: the time now is stored instead. A claim is over: see `has_lapsed`.
+    """
+    return stored - now > CLOCKS_DIFFER
+
+
+def has_lapsed(begun: datetime, time: timedelta, now: datetime) -> bool:
+    """Return true if a claim that began at a stored time has lasted for some time, or if a wrong clock has begun it.
+
+    Others may then take the claim over. Its owner may still be alive, so each step of the owner must be a swap that
+    fails after that. A claim that begins later than now by less than the time counts, even if the clock of its owner is
+    wrong: it ends before twice the time has passed, and long work can renew it.
+    """
+    age = now - begun
+    return age >= time or (is_far_ahead(begun, now) and -age > time)
+
+
+def not_before(event: datetime, stored: datetime, now: datetime) -> datetime:
+    """Return a stored time, or the time of an event that came before if that is later: then a clock that is behind has
+    written the stored time. The event does not count if a clock far ahead has written its time.
+    """
+    return stored if is_far_ahead(event, now) else max(event, stored)
 
 
 def to_the_second(span: timedelta) -> timedelta:

@@ -9,7 +9,7 @@ from typing import Final
 from pydantic import Field
 
 from graveler_core.errors import InvalidInput
-from graveler_core.model.clock import CLOCKS_DIFFER
+from graveler_core.model.clock import has_lapsed
 from graveler_core.model.entities import Record
 from graveler_core.model.ids import BranchId, CommitId, Nonce
 
@@ -76,14 +76,10 @@ class Task(Record):
     nonce: Nonce
 
     def is_free(self, now: datetime) -> bool:
-        """Return true if no process runs the task, and it has not ended.
-
-        A renewal that is later than `now` was written by a process whose clock is ahead. It counts, because that
-        process may run the task, unless it is later by `CLOCKS_DIFFER`.
-        """
+        """Return true if no process runs the task, and it has not ended."""
         if self.state is not TaskState.RUNNING:
             return False
-        return self.renewed is None or not -CLOCKS_DIFFER < now - self.renewed < LEASE
+        return self.renewed is None or has_lapsed(self.renewed, LEASE, now)
 
 
 def dump_uri(work: DumpTask, id: str) -> str:

@@ -159,6 +159,12 @@ class Uploads:
             return False
         return True
 
+    def restarted(self, id: str, held: Held[Upload]) -> Held[Upload]:
+        """Enter an upload again in its state, with the time now. Return the record that was given if it has changed."""
+        with suppress(Conflict):
+            return self._swap(id, held, held.value.state)
+        return held
+
     def find(self, id: str) -> Held[Upload] | None:
         """Return the record of an upload, or `None`."""
         return access.read(self.kv, keys.uploads(self.repository).at(id))

@@ -15,7 +15,7 @@ from graveler_core.codec.records import encode
 from graveler_core.errors import Conflict, Kind, NotFound, PermissionDenied, PredicateFailed, SlowDown
 from graveler_core.kv.store import Store
 from graveler_core.model.bounds import ALL, Bounds
-from graveler_core.model.clock import Clock, IdSource
+from graveler_core.model.clock import Clock, IdSource, has_lapsed
 from graveler_core.model.entities import RepositoryRecord, RepositoryState
 from graveler_core.model.ids import Nonce, RepositoryId
 from graveler_core.model.limit import require_limit
@@ -132,9 +132,7 @@ def _settled(kv: Store, clock: Clock, ids: IdSource, repo: RepositoryId) -> Held
 
 def expire(kv: Store, clock: Clock, ids: IdSource, held: Held[RepositoryRecord]) -> Held[RepositoryRecord] | None:
     """Mark a creation as failed if it has taken too long, and return the current record."""
-    if clock.now() - held.value.since < completion_time(held.value):
-        return held
-    return give_up(kv, clock, ids, held)
+    return give_up(kv, clock, ids, held) if has_taken_too_long(held.value, clock) else held
 
 
 def give_up(kv: Store, clock: Clock, ids: IdSource, held: Held[RepositoryRecord]) -> Held[RepositoryRecord] | None:
@@ -192,10 +190,12 @@ def _changed(
     raise SlowDown(f"repository {repo.id!r}: its record changes too often; try again")
 
 
-def completion_time(repo: RepositoryRecord) -> timedelta:
-    """Return the maximum duration of the repository's current temporary state."""
+def has_taken_too_long(repo: RepositoryRecord, clock: Clock) -> bool:
+    """Return true if the current temporary state of a repository has exceeded its maximum duration, or a clock far
+    ahead has begun it. The process that began it may be alive, but its next swap fails once the record has changed.
+    """
     migrating = repo.migrating and repo.state is RepositoryState.INITIAL
-    return MIGRATION_TIME if migrating else CREATION_TIME
+    return has_lapsed(repo.since, MIGRATION_TIME if migrating else CREATION_TIME, clock.now())
 
 
 def enter(repo: RepositoryRecord, state: RepositoryState, clock: Clock, ids: IdSource) -> RepositoryRecord:

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from tests.house.project import Source
 
-CHOOSING = {"min", "max", "range", "islice"}
+CHOOSING = {"min", "max", "range", "islice", "has_lapsed"}
 """Calls that choose by a number, as a comparison does."""
 COUNTERS = (0, 1)
 """Defaults of fields that count, or that say yes or no."""

@@ -1,7 +1,8 @@
 """Emptying of deleted repositories. Source: seed 001, `Trash Cleaner`, made safe by the lifecycle records.
 
 1. An entry that has been `restoring` for more than two minutes becomes `deleted` ✓: its restoration cannot succeed
-   any more.
+   any more. An entry that is `deleted` and has the time of a clock far ahead is entered again with the time now ✓, so
+   its time begins again.
 2. An entry that is `deleted` within its time is skipped: the repository can be restored, and late writers may still
    write to it. Otherwise the entry becomes `purging` ✓.
 3. `repos/<name>` is read. If it has the uid and is `initial` or `active`, the entry is void and is removed ✓, unless
@@ -36,13 +37,14 @@ namespace stay: see decisions 020 and 043.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from graveler_core.blobs.missing_bucket import bucket_may_be_missing
 from graveler_core.engine.cleaning.work import CleaningCall, Position, Step
 from graveler_core.engine.repositories.deletion import enter_for_cleaner
 from graveler_core.engine.staging import pressure
 from graveler_core.errors import PredicateFailed
+from graveler_core.model.clock import has_lapsed, is_far_ahead, not_before
 from graveler_core.model.entities import (
     AbandonedNamespace,
     DeletedRepository,
@@ -84,14 +86,17 @@ def deleted(work: CleaningCall, at: Position) -> Iterator[Step]:
 
 def _taken(work: CleaningCall, held: Held[DeletedRepository]) -> Held[DeletedRepository] | None:
     """Return the entry once the repository is unreachable and may be emptied."""
-    entry, plan = held.value, work.plan
-    if entry.state is DeletedState.RESTORING:
-        if work.is_past(entry.since, repositories.CREATION_TIME) and not plan.dry_run:
+    now, plan = work.stores.clock.now(), work.plan
+    if held.value.state is DeletedState.RESTORING:
+        if has_lapsed(held.value.since, repositories.CREATION_TIME, now) and not plan.dry_run:
             _enter(work, held, DeletedState.DELETED)
         work.done.waiting += 1
         return None
+    if held.value.state is DeletedState.DELETED and is_far_ahead(held.value.since, now) and not plan.dry_run:
+        held = _enter(work, held, DeletedState.DELETED)
+    entry = held.value
     if entry.state is DeletedState.DELETED and not is_due(work, entry):
-        restorable = entry.repository.was_active and not work.is_past(entry.since, plan.undelete_within)
+        restorable = entry.repository.was_active and not work.is_past(_since(entry, now), plan.undelete_within)
         work.done.waiting += restorable
         work.done.late += not restorable
         return None
@@ -119,8 +124,13 @@ def is_due(work: CleaningCall, entry: DeletedRepository) -> bool:
     """
     grace = max(work.plan.late, work.plan.undelete_within if entry.repository.was_active else timedelta(0))
     return entry.state is DeletedState.PURGING or (
-        entry.state is DeletedState.DELETED and work.is_past(entry.since, grace)
+        entry.state is DeletedState.DELETED and work.is_past(_since(entry, work.stores.clock.now()), grace)
     )
+
+
+def _since(entry: DeletedRepository, now: datetime) -> datetime:
+    """Return the time from which on a repository can be restored: that of its entry, which came after the deletion."""
+    return not_before(entry.repository.since, entry.since, now)
 
 
 def _enter(

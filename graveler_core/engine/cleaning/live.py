@@ -13,6 +13,8 @@ A layer is found by its cleanup record, once no writer uses it any more because 
   swapped from, because no branch record ever equals an earlier one. Then the layer is dropped, and its record is
   removed. `engine.staging.bulk` is the builder's side.
 
+The time of a record that a clock far ahead has written is replaced by the time now ✓. Its age is counted from there.
+
 Every removal is conditional on the value that was read, and nothing is ever written into a repository that was
 deleted in the meantime. A call may repeat an idempotency key after the key was removed, a week later; it is then a
 new call. The key of a task stays until the task has ended. A task that has ended is never run again.
@@ -26,11 +28,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from graveler_core.engine.cleaning.work import CleaningCall, Position, Step
 from graveler_core.engine.protocol.swap import lists, swap
 from graveler_core.engine.repositories import tasks
+from graveler_core.model.clock import is_far_ahead
 from graveler_core.model.compaction import CompactionHistory
 from graveler_core.model.entities import BranchRecord, Cleanup, Operation, RepositoryRecord, RepositoryState
 from graveler_core.model.ids import BranchId
@@ -41,6 +44,7 @@ from graveler_core.records.location import Folder, Location
 from graveler_core.stores import Registers
 
 Found = tuple[str, Held[Cleanup]]
+Aged = TypeVar("Aged", Cleanup, Operation)
 
 
 def live(work: CleaningCall, at: Position) -> Iterator[Step]:
@@ -76,6 +80,7 @@ def _folders(work: CleaningCall, repo: RepositoryRecord, inner: Position) -> Ite
 
 def _layers(work: CleaningCall, repo: RepositoryRecord, rows: Sequence[Found]) -> None:
     """Process some cleanup records. Their branches are read after them."""
+    rows = [(name, _restarted(work, keys.cleanup(repo, name), held)) for name, held in rows]
     due = [row for row in rows if _is_due(work, row[1].value)]
     branches = _branches(work, repo, {held.value.branch for _, held in due})
     ended: list[Found] = []
@@ -102,6 +107,15 @@ def _is_due(work: CleaningCall, cleanup: Cleanup) -> bool:
     due = work.is_past(cleanup.since, work.plan.late if settled else max(work.plan.late, work.plan.building))
     work.done.late += not due
     return due
+
+
+def _restarted(work: CleaningCall, where: Location[Aged], held: Held[Aged]) -> Held[Aged]:
+    """Store the time now in a record that has the time of a clock far ahead. Return the current record."""
+    now = work.stores.clock.now()
+    if is_far_ahead(held.value.since, now) and not work.plan.dry_run:
+        with work.trying(f"record {where.key.decode(errors='replace')}"):
+            return access.replace(work.stores.kv, where, held, held.value.model_copy(update={"since": now}))
+    return held
 
 
 def _branches(
@@ -146,10 +160,11 @@ def _drop(work: CleaningCall, repo: RepositoryRecord, rows: Sequence[Found]) -> 
 
 
 def _operations(work: CleaningCall, repo: RepositoryRecord, rows: Sequence[tuple[str, Held[Operation]]]) -> None:
-    past = {name: held for name, held in rows if work.is_past(held.value.since, work.plan.keys_for)}
+    found = {name: _restarted(work, keys.operation(repo, name), held) for name, held in rows}
+    past = {name: row for name, row in found.items() if work.is_past(row[1].value.since, work.plan.keys_for)}
     for name in tasks.in_use(work.stores, repo, past):
         del past[name]
-    work.done.keys += _removed(work, [(keys.operation(repo, name), held) for name, held in past.items()])
+    work.done.keys += _removed(work, list(past.values()))
 
 
 def _histories(work: CleaningCall, repo: RepositoryRecord, rows: Sequence[tuple[str, Held[CompactionHistory]]]) -> None:

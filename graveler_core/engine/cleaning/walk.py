@@ -34,7 +34,7 @@ from graveler_core.errors import InvalidInput
 from graveler_core.model.entities import DeletedState
 from graveler_core.records import access
 from graveler_core.records import layout as keys
-from graveler_core.refs.repositories import completion_time
+from graveler_core.refs.repositories import has_taken_too_long
 from graveler_core.stores import Stores
 
 
@@ -108,7 +108,7 @@ def _counters(work: CleaningCall, at: Position) -> Iterator[Step]:
 def stale(work: CleaningCall, at: Position) -> Iterator[Step]:
     """Process the records of creations and deletions that began long ago."""
     for name, held in work.repositories(at[0]):
-        if held.value.state.passes and work.is_past(held.value.since, completion_time(held.value)):
+        if held.value.state.passes and has_taken_too_long(held.value, work.stores.clock):
             with work.trying(f"repository {name}"):
                 work.done.deletions += work.plan.dry_run or complete_deletion(work.stores, held)
         yield (name,), 1

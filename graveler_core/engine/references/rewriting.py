@@ -40,10 +40,10 @@ def write_child(log: ReferenceLog, parent: StoredCommit, commit: StoredCommit) -
     return _write(log, commit.header.model_copy(update=update), commit.layout.index)
 
 
-def rewritten_since(before: datetime, commit: Commit) -> bool:
-    """Return `True` if a commit was rewritten at this time or later."""
+def rewritten_at(commit: Commit) -> datetime | None:
+    """Return the time at which a commit was rewritten, or `None`."""
     time = commit.metadata.get(_REWRITTEN)
-    return time is not None and datetime.fromisoformat(time) >= before
+    return None if time is None else datetime.fromisoformat(time)
 
 
 def _write(log: ReferenceLog, header: Commit, index: Index) -> StoredCommit:

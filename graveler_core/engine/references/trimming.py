@@ -22,7 +22,8 @@ from writing a commit to its swap.
 A commit is deleted after its descendants, and its layout before its header. So after a crash at any point, all
 ancestors of each stored commit are stored, and the header of each stored layout is stored, by which the next call finds
 it. For the same reason, commits with younger descendants are kept. If ancestors are missing nevertheless, nothing is
-deleted until a day after the log was rewritten without them, because it is unknown when it was rewritten before.
+deleted until a day after the log was rewritten without them, because it is unknown when it was rewritten before. If a
+clock far ahead has written the time of the last rewrite, the log is rewritten again, and the day begins again.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ from datetime import datetime, timedelta
 from graveler_core.codec.records import commit_id, decode
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.references.log import ReferenceLog, point, read_internal, read_log
-from graveler_core.engine.references.rewriting import rewritten_since, write_child, write_root
+from graveler_core.engine.references.rewriting import rewritten_at, write_child, write_root
 from graveler_core.errors import CorruptData, InvalidInput
+from graveler_core.model.clock import is_far_ahead
 from graveler_core.model.entities import Commit, RepositoryRecord
 from graveler_core.model.ids import CommitId
 from graveler_core.objects.commits import StoredCommit
@@ -72,15 +74,17 @@ def trim(stores: Stores, repo: RepositoryRecord, keep: int) -> Trimmed:
 
     def attempt() -> Trimmed | None:
         # Before the log is read, so that everything that others add to it afterwards is younger.
-        before = stores.clock.now() - KEPT_FOR
+        now = stores.clock.now()
         log = read_log(stores, repo)
         if log.head is None:
             return Trimmed(0, 0)
         line = _read_line(log, log.head)
-        if not line.broken and rewritten_since(before, line.oldest):
+        rewritten = rewritten_at(line.oldest)
+        is_known = not line.broken and (rewritten is None or not is_far_ahead(rewritten, now))
+        if is_known and rewritten is not None and now - rewritten <= KEPT_FOR:
             return Trimmed(0, 0)
-        deleted = 0 if line.broken else _forget(log, line, before)
-        if not line.broken and log.head.header.generation <= keep:
+        deleted = _forget(log, line, now - KEPT_FOR) if is_known else 0
+        if is_known and log.head.header.generation <= keep:
             return Trimmed(0, deleted)
         kept = _newest(log, log.head, min(keep, len(line.reached)))
         folded = log.head.header.generation - len(kept)
@@ -149,7 +153,9 @@ def _forget(log: ReferenceLog, line: _Line, before: datetime) -> int:
     Commits with younger descendants are kept.
     """
     others = line.others
-    young = [id for id, commit in others.items() if commit.creation_date >= before or rewritten_since(before, commit)]
+    young = [
+        id for id, one in others.items() if max(one.creation_date, rewritten_at(one) or one.creation_date) >= before
+    ]
     gone = others.keys() - _with_ancestors(others, young)
     folders = keys.internal_history(log.repository)
     for id in sorted(gone, key=lambda id: others[id].generation, reverse=True):

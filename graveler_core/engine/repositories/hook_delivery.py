@@ -14,7 +14,9 @@ again. Otherwise the records of the branch or tag show if the change has happene
 
 If the change has happened, the webhook is called. If it has not happened so far, it still may: the process that began
 it can be slow. The run is therefore removed only when it is a day old, which exceeds the time budget of every flow. If
-the records do not tell, for example because the branch was deleted since, the run becomes `uncertain` at that age.
+the records do not tell, for example because the branch was deleted since, the run becomes `uncertain` at that age. The
+age is counted from the beginning of the lease of the run. If a clock far ahead has written its time, the lease begins
+again.
 
 Results that are older than the given time are removed, so that the records of runs do not grow without limit.
 
@@ -29,7 +31,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from graveler_core.engine.protocol.hook_calls import call
+from graveler_core.engine.protocol.hook_calls import LEASE, call
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.engine.repositories.webhooks import hook_missing
 from graveler_core.errors import (
@@ -44,6 +46,7 @@ from graveler_core.errors import (
     Unavailable,
 )
 from graveler_core.model import past
+from graveler_core.model.clock import is_far_ahead, not_before
 from graveler_core.model.counting import counted
 from graveler_core.model.entities import BranchRecord, RepositoryRecord, Tag
 from graveler_core.model.hook_runs import HookRun, HookState
@@ -181,12 +184,16 @@ def _delivered(stores: Stores, repo: RepositoryRecord, held: Held[HookRun], keep
     if run.state is not HookState.PENDING:
         is_old = now - (run.ended or run.request.event_time) > keep
         return "removed" if is_old and _removed(stores, repo, held) else ""
+    taken = run.request.event_time if run.due is None else run.due - LEASE
+    if is_far_ahead(taken, now):
+        with suppress(PredicateFailed):  # another process has taken it
+            _replace(stores, repo, held, due=now + LEASE)
     if run.due is not None and run.due > now:
         return "waiting"
     happened = run.attempts > 0 or _happened(stores, repo, run)
     if happened:
         return _called(stores, repo, held)
-    if now - run.request.event_time <= PATIENCE:
+    if now - not_before(run.request.event_time, taken, now) <= PATIENCE:
         return "waiting"
     if happened is None:
         return "uncertain" if _ended(stores, repo, held, HookState.UNCERTAIN, "") else "waiting"
@@ -281,13 +288,16 @@ def _on_chain(stores: Stores, repo: RepositoryRecord, head: CommitId, commit: Co
 
 
 def _ended(stores: Stores, repo: RepositoryRecord, held: Held[HookRun], state: HookState, message: str) -> bool:
-    update = {"state": state, "due": None, "ended": stores.clock.now(), "message": message}
-    record = held.value.model_copy(update={**update, "nonce": Nonce(stores.ids.fresh())})
     try:
-        access.replace(stores.kv, keys.hook_runs(repo).at(record.request.run_id), held, record)
+        _replace(stores, repo, held, state=state, due=None, ended=stores.clock.now(), message=message)
     except PredicateFailed:
         return False
     return True
+
+
+def _replace(stores: Stores, repo: RepositoryRecord, held: Held[HookRun], **update: object) -> None:
+    record = held.value.model_copy(update={**update, "nonce": Nonce(stores.ids.fresh())})
+    access.replace(stores.kv, keys.hook_runs(repo).at(record.request.run_id), held, record)
 
 
 def _removed(stores: Stores, repo: RepositoryRecord, held: Held[HookRun]) -> bool:

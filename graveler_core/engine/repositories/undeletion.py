@@ -28,6 +28,7 @@ from contextlib import suppress
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.repositories.deletion import complete_deletion
 from graveler_core.errors import Conflict, CorruptData, GravelerError, Kind, NotFound, NotUnique, PredicateFailed
+from graveler_core.model.clock import has_lapsed
 from graveler_core.model.entities import DeletedRepository, DeletedState, RepositoryRecord, RepositoryState
 from graveler_core.model.ids import Nonce, RepositoryId
 from graveler_core.records import access
@@ -124,7 +125,7 @@ def _chosen(stores: Stores, name: RepositoryId, uid: str | None) -> Entry | None
     entry = max(fit, key=lambda held: (held.value.since, held.value.repository.uid))
     if entry.value.state is DeletedState.DELETED:
         return entry
-    if stores.clock.now() - entry.value.since < repositories.CREATION_TIME:
+    if not has_lapsed(entry.value.since, repositories.CREATION_TIME, stores.clock.now()):
         raise _lost(entry.value.repository, "is being restored by somebody else")
     freed = _entered(stores, entry, DeletedState.DELETED)
     return _chosen(stores, name, uid) if freed is None else freed
@@ -143,7 +144,7 @@ def _completed(stores: Stores, name: RepositoryId, uid: str | None, found: list[
     repo = held.value
     if not repo.was_active or not repo.state.passes:
         return False
-    if stores.clock.now() - repo.since < repositories.completion_time(repo):
+    if not repositories.has_taken_too_long(repo, stores.clock):
         what = "restored" if repo.state is RepositoryState.INITIAL else "deleted"
         raise _lost(repo, f"is being {what} by somebody else; if that was interrupted, try again after two minutes")
     with suppress(PredicateFailed):

@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import NoReturn
 
 from graveler_core.errors import Conflict, Kind, PredicateFailed
+from graveler_core.model.clock import has_lapsed
 from graveler_core.model.entities import RepositoryRecord, RepositoryState
 from graveler_core.model.ids import Nonce
 from graveler_core.records import access
@@ -44,7 +45,7 @@ class Holding:
         where = keys.repository(self.repository.id)
         if access.read(self.stores.kv, where) != self.held:
             self._lost()
-        if self.stores.clock.now() - self.repository.since >= EVERY:
+        if has_lapsed(self.repository.since, EVERY, self.stores.clock.now()):  # or this machine's clock was set back
             nonce = Nonce(self.stores.ids.fresh())
             self._swap(self.repository.model_copy(update={"nonce": nonce, "since": self.stores.clock.now()}))
 

@@ -121,6 +121,22 @@ def lake(tmp_path: Path) -> Lake:
     return Lake(tmp_path)
 
 
+@pytest.mark.parametrize("wrong", range(2))
+def test_a_grace_period_that_a_clock_far_ahead_began_begins_again(lake: Lake, wrong: int) -> None:
+    """Else the namespace could not be used until that time."""
+    for step, state in enumerate((NamespaceState.EMPTYING, NamespaceState.EMPTIED)):
+        ahead = timedelta(days=365 if step == wrong else 0)
+        lake.sleep(ahead)
+        assert lake.state() is state
+        lake.sleep(-ahead)
+        found = lake.empty()
+        assert found is not None
+        assert found.due is not None
+        assert (found.state, found.due <= lake.world.clock.now() + GRACE) == (state, True)
+        lake.sleep()
+    assert lake.state() is NamespaceState.RELEASED
+
+
 @pytest.mark.parametrize("written_later", [False, True])
 def test_memory_holds_pages_of_the_listing_only_for_a_moment(
     lake: Lake, monkeypatch: pytest.MonkeyPatch, written_later: bool

@@ -110,6 +110,21 @@ def test_what_was_reached_stays(tmp_path: Path) -> None:
     whole(lake, once)
 
 
+def test_the_time_from_a_clock_far_ahead_before_an_adoption_begins_again(tmp_path: Path) -> None:
+    """Else no commit would be removed until that time."""
+    lake = Lake(tmp_path / "lake")
+    lake.sleep(365 * DAY)
+    lake.collect()
+    lake.sleep(-365 * DAY)
+    lake.collect()
+    lake.sleep(GRACE - DAY)
+    lake.collect()
+    assert not record(lake).adopted
+    lake.sleep(DAY)
+    lake.collect()
+    assert record(lake).adopted
+
+
 def test_what_nothing_reaches_before_the_first_collections_stays(tmp_path: Path) -> None:
     """It may have been reached: earlier versions did not record what references left."""
     lake = Lake(tmp_path / "lake")

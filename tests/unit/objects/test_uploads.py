@@ -144,6 +144,23 @@ def test_a_creation_without_an_answer_is_no_upload(world: World) -> None:
     assert purged(world) == 0
 
 
+@pytest.mark.parametrize("named", [False, True])
+def test_the_time_of_an_upload_from_a_clock_far_ahead_begins_again(world: World, named: bool) -> None:
+    """Else it would be kept until that time."""
+    world.clock.time += timedelta(days=365)
+    id = stored(world)
+    if named:
+        uploads(world).name([id])
+    world.clock.time -= timedelta(days=365)
+    before = state(world, id)
+    for dry_run in (True, False):
+        purge(uploads(world), world.clock.now() - GRACE, 1_000, dry_run=dry_run)
+        assert (state(world, id), objects(world, id)) == (before, 2)
+    world.clock.time += LATER
+    purge(uploads(world), world.clock.now() - GRACE, 1_000, dry_run=False)
+    assert (state(world, id), objects(world, id)) == (("none", 2) if named else ("purging", 0))
+
+
 @pytest.mark.parametrize("fault", [LoseAnswer(), LoseRequest(), Late(1), Late(2), Late(3)])
 def test_an_announcement_without_an_answer(world: World, fault: LoseAnswer | LoseRequest | Late) -> None:
     """It is asked for; whatever comes late finds another record."""

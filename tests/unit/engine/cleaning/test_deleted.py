@@ -33,6 +33,7 @@ from tests.unit.engine.interposed import Crash, Interposed, unavailable
 from tests.unit.engine.world import World, entry
 
 NAME = RepositoryId("repo")
+YEAR = timedelta(days=365)
 
 
 @pytest.fixture(params=[1, 1_000], ids=["files", "rows"], autouse=True)
@@ -99,6 +100,28 @@ def test_what_can_still_be_restored_is_left(world: World) -> None:
     done = cleaned(world, CleaningPlan())
     assert (done.repositories, done.waiting, done.late) == (0, 1, 0)
     assert of_repository(world, repo) == before
+
+
+def test_the_time_of_a_deletion_by_a_clock_far_ahead_begins_again(world: World) -> None:
+    """Else nothing would be removed until that time."""
+    fill(world)
+    world.clock.time += YEAR
+    world.graveler().delete_repository("repo")
+    world.clock.time -= YEAR
+    assert (cleaned(world, CleaningPlan()).waiting, cleaned(world, CleaningPlan(dry_run=True)).waiting) == (1, 1)
+    world.clock.time += timedelta(days=6)
+    assert cleaned(world, CleaningPlan()).waiting == 1
+    world.clock.time += timedelta(days=1)
+    assert cleaned(world, CleaningPlan()).repositories == 1
+
+
+def test_a_cleaner_whose_clock_is_behind_ends_no_time(world: World) -> None:
+    """It takes the time of the deletion for that of a clock far ahead."""
+    deleted(world)
+    world.clock.time -= YEAR
+    assert cleaned(world, CleaningPlan()).waiting == 1
+    world.clock.time += YEAR
+    assert (cleaned(world, CleaningPlan()).waiting, cleaned(world).repositories) == (1, 1)
 
 
 def test_what_may_still_be_written_to_is_left(world: World) -> None:
@@ -197,6 +220,15 @@ def test_a_restoration_past_its_time_is_deleted_again(world: World) -> None:
     done = clean(world.stores(), AT_ONCE)
     assert state_of(world, repo) is DeletedState.DELETED
     assert done.waiting == 1
+
+
+def test_a_restoration_that_a_clock_far_ahead_began_is_over(world: World) -> None:
+    repo = deleted(world)
+    world.clock.time += YEAR
+    put_entry(world, repo, DeletedState.RESTORING)
+    world.clock.time -= YEAR
+    clean(world.stores(), AT_ONCE)
+    assert state_of(world, repo) is DeletedState.DELETED
 
 
 @pytest.mark.parametrize("state", [DeletedState.DELETED, DeletedState.PURGING])

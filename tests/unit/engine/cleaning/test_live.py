@@ -31,6 +31,7 @@ from tests.unit.engine.interposed import WRITES, Crash, Interposed
 from tests.unit.engine.world import World, entry
 
 PLAN = CleaningPlan()
+YEAR = timedelta(days=365)
 IMPATIENT = CleaningPlan(late=timedelta(0), building=timedelta(0))
 ROWS = {f"k/{number}": number for number in range(5)}
 
@@ -238,6 +239,29 @@ def test_old_keys_go_and_young_ones_stay(world: World) -> None:
     world.clock.sleep(timedelta(days=3).total_seconds())
     assert clean(world.stores(), PLAN).keys == 1
     assert [name for name, _ in access.scan(world.kv, keys.operations(record_of(world)))] == ["young"]
+
+
+def test_a_key_from_a_clock_far_ahead_is_kept_for_its_time(world: World) -> None:
+    main = world.branch()
+    main.stage("a", entry(1))
+    world.clock.time += YEAR
+    main.commit("one", idempotency_key="key")
+    world.clock.time -= YEAR
+    assert clean(world.stores(), PLAN).keys == 0
+    world.clock.time += PLAN.keys_for
+    assert clean(world.stores(), PLAN).keys == 1
+
+
+def test_a_layer_that_a_clock_far_ahead_has_left_is_dropped(world: World) -> None:
+    main = fill(world)
+    world.clock.time += YEAR
+    main.commit("rest")
+    world.clock.time -= YEAR
+    first = clean(world.stores(), PLAN)
+    assert first.late
+    world.clock.time += PLAN.late
+    assert clean(world.stores(), PLAN).records >= first.late
+    assert not recorded(world, record_of(world))
 
 
 def test_histories_of_branches_that_are_gone(world: World) -> None:

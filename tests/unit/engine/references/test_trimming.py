@@ -169,6 +169,23 @@ def test_calls_that_come_more_often_than_daily_delete_too(world: World, repo: Re
     assert not damage(repo)
 
 
+def test_a_log_that_a_clock_far_ahead_has_rewritten_is_rewritten_again(world: World, repo: Repository) -> None:
+    """Else it would grow until that time. What the log has let go of stays readable for a day."""
+    ahead = timedelta(days=365).total_seconds()
+    world.clock.sleep(ahead)
+    repo.trim_reflog(2)
+    world.clock.sleep(-ahead)
+    branch(world, repo, "later")
+    told = list(repo.reflog())
+    assert repo.trim_reflog(2) == Trimmed(1, 0)
+    world.clock.sleep(timedelta(hours=23).total_seconds())
+    assert repo.trim_reflog(2) == Trimmed(0, 0)
+    world.clock.sleep(timedelta(hours=2).total_seconds())
+    assert repo.trim_reflog(2).deleted >= 6
+    assert list(repo.reflog()) == told
+    assert not damage(repo)
+
+
 def test_a_fold_that_comes_first_is_kept(world: World, repo: Repository) -> None:
     """Between reading the log and the swap."""
     real, folded = reference_trimming.point, []

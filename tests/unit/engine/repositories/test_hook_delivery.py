@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from graveler_core.engine.protocol.hook_calls import LEASE
 from graveler_core.engine.repositories.hook_delivery import KEPT, HookDeliveries
 from graveler_core.errors import CorruptData, Kind, Unavailable
 from graveler_core.facade.graveler import Graveler
@@ -159,6 +160,32 @@ def test_a_lost_response_leaves_a_run_to_the_next_delivery(receiver: Receiver) -
     assert delivering.deliver_hooks() == HookDeliveries(waiting=2)
     assert repo.deliver_hooks() == HookDeliveries(passed=1, withdrawn=1)
     assert receiver.events() == [POST]
+
+
+@pytest.mark.parametrize("happens", [True, False])
+def test_the_lease_of_a_run_from_a_clock_far_ahead_begins_again(receiver: Receiver, happens: bool) -> None:
+    """Else its webhook would not be called until that time. A run whose change can still happen is kept for a day."""
+    world, repo = opened(receiver)
+    hook(repo, POST)
+    world.clock.time += timedelta(days=365)
+    dying(world, commit, changes=happens)
+    world.clock.time -= timedelta(days=365)
+    assert repo.deliver_hooks() == HookDeliveries(waiting=1)
+    world.clock.time += LEASE
+    assert repo.deliver_hooks() == (HookDeliveries(passed=1) if happens else HookDeliveries(waiting=1))
+    world.clock.time += DAY
+    assert repo.deliver_hooks() == (HookDeliveries() if happens else HookDeliveries(withdrawn=1))
+    assert receiver.events() == [POST] * happens
+
+
+def test_a_delivery_whose_clock_is_behind_withdraws_nothing_early(receiver: Receiver) -> None:
+    world, repo = opened(receiver)
+    hook(repo, POST)
+    dying(world, commit, changes=False)
+    world.clock.time -= 365 * DAY
+    assert repo.deliver_hooks() == HookDeliveries(waiting=1)
+    world.clock.time += 365 * DAY
+    assert repo.deliver_hooks() == HookDeliveries(waiting=1)
 
 
 LATER: dict[str, Act] = {

@@ -169,6 +169,22 @@ def test_a_restoration_under_way_keeps_others_away_for_two_minutes(world: World)
     assert world.graveler().undelete_repository("repo").id == "repo"
 
 
+def test_a_restoration_that_a_clock_far_ahead_began_is_over(world: World) -> None:
+    """Also one that had made the record, and removed the entry."""
+    deleted(world)
+    kv = Interposed(world.fork().kv)
+    world.graveler(kv).undelete_repository("repo")
+    for call in range(1, len(kv.verbs)):
+        made = world.fork()
+        kv = Interposed(made.kv)
+        kv.fail[call] = Crash()
+        made.clock.time += timedelta(days=365)
+        with pytest.raises(Crash):
+            made.graveler(kv).undelete_repository("repo")
+        made.clock.time -= timedelta(days=365)
+        assert made.graveler().undelete_repository("repo").id == "repo"
+
+
 def without_entry(world: World) -> None:
     """An earlier restoration failed after it had removed the entry, more than two minutes ago."""
     kv = Interposed(world.fork().kv)
