@@ -84,6 +84,8 @@ def _failed_run(
 def waits_after_attempt(instance: dg.DagsterInstance, kept: KeptBranch) -> bool:
     """Return true if the pause after the newest requested run is not over.
 
+    An end that is later than now by more than the pause is that of a wrong clock, and does not count.
+
     Args:
         instance: The instance of the runs.
         kept: The branch.
@@ -92,7 +94,7 @@ def waits_after_attempt(instance: dg.DagsterInstance, kept: KeptBranch) -> bool:
     record = instance.get_run_record_by_id(kept.newest_run.run_id) if attempts else None
     if record is None or record.end_time is None:
         return False
-    return time.time() - record.end_time < (_FIRST_PAUSE * (1 << (attempts - 1))).total_seconds()
+    return abs(time.time() - record.end_time) < (_FIRST_PAUSE * (1 << (attempts - 1))).total_seconds()
 
 
 def _attempts(kept: KeptBranch) -> int:

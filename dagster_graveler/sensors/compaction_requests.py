@@ -90,7 +90,8 @@ def ask(instance: dg.DagsterInstance, job_name: str, wanted: Iterable[tuple[Bran
             asked.hold(f"above the limit of {counted(pace.at_once, 'concurrent run')}")
         else:
             ended = ended_runs(instance, _what(item))
-            if ended and time.time() - _last_end(ended) < _pause(len(ended), pace).total_seconds():
+            # An end that is later than now by more than the pause is that of a wrong clock.
+            if ended and abs(time.time() - _last_end(ended)) < _pause(len(ended), pace).total_seconds():
                 asked.hold("waiting after a run that did not compact them")
             else:
                 asked.requests.append(_request(item, why, len(ended), pace))

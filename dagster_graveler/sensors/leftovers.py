@@ -77,7 +77,7 @@ def make_leftovers_sensor(
         runs = context.instance.get_runs(begun, limit=1)
         if any(run.status in UNDER_WAY for run in runs):
             return dg.SensorResult(skip_reason=f"{said}; run {runs[0].run_id} is active", cursor=context.cursor)
-        if now - cursor.asked < rest:
+        if abs(now - cursor.asked) < rest:  # a time that is later still is that of a wrong clock
             minutes = (now - cursor.asked) / 60
             why = (
                 f"{said}; last requested {counted(round(minutes), 'minute')} ago, when "

@@ -131,7 +131,8 @@ def _sealed(branch: BranchRecord) -> bool:
 
 
 def _since(seen: tuple[str, float] | None, layer: str, now: float) -> tuple[str, float]:
-    return seen if seen is not None and seen[0] == layer else (layer, now)
+    """Return the newest layer and when it was first seen: now at the latest, if the clock was set back since."""
+    return (layer, min(seen[1], now)) if seen is not None and seen[0] == layer else (layer, now)
 
 
 def _wanted(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from types import SimpleNamespace
 
 import dagster as dg
 import pytest
@@ -79,5 +80,8 @@ def test_a_broken_publication_is_left_alone_for_a_pause(lake: Lake, monkeypatch:
     lake.instance.report_run_failed(wait(lake, request))
     result = tick(lake)
     assert (result.run_requests or [], result.asset_events) == ([], [])
+    with monkeypatch.context() as ended_by_a_clock_far_ahead:
+        ended_by_a_clock_far_ahead.setattr(publish_requests, "time", SimpleNamespace(time=lambda: 0.0))
+        assert len(tick(lake).run_requests or ()) == 1
     monkeypatch.setattr(publish_requests, "_FIRST_PAUSE", timedelta(0))
     assert len(tick(lake).run_requests or ()) == 1

@@ -67,3 +67,13 @@ def test_a_branch_rests_for_a_day_at_most(instance: dg.DagsterInstance, lake: Re
             rested.append(hours)
             run(instance, asked.requests[0], RuntimeError("broken again"))
     assert rested == [0, 6, 12, 24, 24]
+
+
+def test_a_run_that_a_clock_far_ahead_has_ended_holds_no_branch(instance: dg.DagsterInstance, lake: Repository) -> None:
+    wanted = [(lake.branch("main").pressure(), "it is time")]
+    with time_machine.travel("2030-01-01 00:00 +0000", tick=False) as clock:
+        clock.shift(timedelta(days=365))
+        (request,) = ask(instance, "compaction_job", wanted, Pace()).requests
+        run(instance, request, RuntimeError("broken"))
+        clock.shift(-timedelta(days=365))
+        assert len(ask(instance, "compaction_job", wanted, Pace()).requests) == 1

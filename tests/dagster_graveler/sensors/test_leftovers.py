@@ -6,6 +6,7 @@ import json
 from datetime import timedelta
 
 import dagster as dg
+import pytest
 import time_machine
 
 from dagster_graveler.sensors.leftovers import make_leftovers_sensor
@@ -88,11 +89,12 @@ def test_a_run_in_vain_is_asked_for_ever_more_slowly(
     assert asked == [0, 10, 30, 70]
 
 
-def test_it_goes_on_after_years_in_vain(tick: Evaluate, store: Graveler) -> None:
+@pytest.mark.parametrize("asked", [1.0, 1e11], ids=["long ago", "a clock far ahead"])
+def test_it_goes_on_after_years_in_vain(tick: Evaluate, store: Graveler, asked: float) -> None:
     with time_machine.travel(START, tick=False) as clock:
         delete(store, "one", "two")
         clock.shift(timedelta(days=8))
-        answer = tick(SENSOR, '{"version": 1, "asked": 1.0, "due": 2, "in_vain": 1100}')
+        answer = tick(SENSOR, json.dumps({"version": 1, "asked": asked, "due": 2, "in_vain": 1100}))
         assert answer.requests
         assert json.loads(answer.cursor or "")["in_vain"] == 20
 

@@ -66,6 +66,20 @@ def test_a_token_that_stays_is_compacted(tick: Evaluate, lake: Repository, monke
     assert request.run_config["ops"]["compact_branch"]["config"]["branch"] == "main"
 
 
+def test_a_token_that_a_clock_far_ahead_has_seen_is_compacted(
+    tick: Evaluate, lake: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crash_in_commit(lake.branch("main"), monkeypatch)
+    with time_machine.travel(START, tick=False) as clock:
+        clock.shift(timedelta(days=365))
+        first = tick(SENSOR)
+        clock.shift(-timedelta(days=365))
+        second = tick(SENSOR, first.cursor)
+        assert not second.requests
+        clock.shift(timedelta(minutes=30))
+        assert len(tick(SENSOR, second.cursor).requests) == 1
+
+
 def test_another_token_is_another_matter(tick: Evaluate, lake: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     main = lake.branch("main")
     crash_in_commit(main, monkeypatch)
