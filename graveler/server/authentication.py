@@ -24,12 +24,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
 from threading import Lock
-from time import monotonic
 from typing import Final
 
 from graveler.server.verification_turns import VerificationTurns
 from graveler_core.errors import GravelerError, Kind, PermissionDenied, SlowDown
 from graveler_core.facade.graveler import Graveler
+from graveler_core.model.clock import Clock, Instant, SystemClock
 from graveler_core.model.counting import counted
 from graveler_core.model.credentials import Credentials
 
@@ -58,22 +58,22 @@ class Authentication:
         self,
         sign_in: Callable[[Credentials], SignedIn],
         resume: Callable[[str], SignedIn],
-        clock: Callable[[], float] = monotonic,
+        clock: Clock | None = None,
     ) -> None:
         """Create an authentication.
 
         Args:
             sign_in: Verifies credentials, and raises `PermissionDenied` if they are wrong.
             resume: Verifies the token of a session, and raises `PermissionDenied` if it is not valid.
-            clock: Returns a time in seconds that never goes back.
+            clock: Source of time.
         """
         self._sign_in = sign_in
         self._resume = resume
-        self._clock = clock
+        self._clock = clock or SystemClock()
         self._key = secrets.token_bytes(32)
         self._turns = VerificationTurns()
         self._lock = Lock()
-        self._verified: OrderedDict[bytes, tuple[float, SignedIn]] = OrderedDict()
+        self._verified: OrderedDict[bytes, tuple[Instant, SignedIn]] = OrderedDict()
         self._failures: OrderedDict[str, tuple[int, float]] = OrderedDict()
         self._refused: OrderedDict[bytes, float] = OrderedDict()
 
@@ -123,12 +123,13 @@ class Authentication:
         """Verify a secret. Look first at what other requests have found meanwhile."""
         self._require_not_refused(name)
         self._require_unlocked(given.access_key_id, name)
+        begun = Instant.of(self._clock)
         try:
             user = self._sign_in(given)
         except PermissionDenied as error:
             self._note_failure(given.access_key_id, name if error.kind is Kind.InvalidCredentials else None)
             raise
-        self._remember(name, user)
+        self._remember(name, user, begun)
         with self._lock:
             self._failures.pop(given.access_key_id, None)
         return user
@@ -139,8 +140,9 @@ class Authentication:
         known = self._known(name)
         if known is not None:
             return known
+        begun = Instant.of(self._clock)
         user = self._resume(token)
-        self._remember(name, user)
+        self._remember(name, user, begun)
         return user
 
     def _name_of(self, given: Credentials) -> bytes:
@@ -152,17 +154,18 @@ class Authentication:
 
     def _known(self, name: bytes) -> SignedIn | None:
         with self._lock:
-            until, user = self._verified.get(name, (0.0, None))
-            return user if self._clock() < until else None
+            since, user = self._verified.get(name, (None, None))
+        is_valid = since is not None and since.is_within(REMEMBERED_SECONDS, Instant.of(self._clock))
+        return user if is_valid else None
 
     def _was_right(self, name: bytes) -> bool:
         """Return true if credentials were verified before, even if that was too long ago to rely on it."""
         with self._lock:
             return name in self._verified
 
-    def _remember(self, name: bytes, user: SignedIn) -> None:
+    def _remember(self, name: bytes, user: SignedIn, begun: Instant) -> None:
         with self._lock:
-            self._verified[name] = (self._clock() + REMEMBERED_SECONDS, user)
+            self._verified[name] = (begun, user)
             self._verified.move_to_end(name)
             while len(self._verified) > MAX_REMEMBERED:
                 self._verified.popitem(last=False)
@@ -173,7 +176,7 @@ class Authentication:
     def _is_refused(self, name: bytes) -> bool:
         with self._lock:
             until = self._refused.get(name, 0.0)
-        return self._clock() < until
+        return self._clock.monotonic() < until
 
     def _require_not_refused(self, name: bytes) -> None:
         if self._is_refused(name):
@@ -183,7 +186,7 @@ class Authentication:
         """Refuse an access key after too many failures, but no credentials that were right before."""
         with self._lock:
             count, last = self._failures.get(access_key_id, (0, 0.0))
-            left = last + LOCKED_SECONDS - self._clock()
+            left = last + LOCKED_SECONDS - self._clock.monotonic()
         if count < MAX_FAILURES or left <= 0 or self._was_right(name):
             return
         raise SlowDown(
@@ -195,11 +198,11 @@ class Authentication:
     def _note_failure(self, access_key_id: str, wrong: bytes | None) -> None:
         with self._lock:
             count, _ = self._failures.get(access_key_id, (0, 0.0))
-            self._failures[access_key_id] = (count + 1, self._clock())
+            self._failures[access_key_id] = (count + 1, self._clock.monotonic())
             self._failures.move_to_end(access_key_id)
             if wrong is not None:
                 self._verified.pop(wrong, None)
-                self._refused[wrong] = self._clock() + LOCKED_SECONDS
+                self._refused[wrong] = self._clock.monotonic() + LOCKED_SECONDS
                 self._refused.move_to_end(wrong)
             while len(self._failures) > MAX_REMEMBERED:
                 self._failures.popitem(last=False)

@@ -3,7 +3,8 @@
 Authentication takes at least a tenth of a second, so it happens once and returns a `Principal`. The policies are read
 on the first request and again after `STALENESS` seconds. A decision therefore uses policies and credentials as they
 were at one moment, at most that long ago. A user who was deleted, or lost a policy, can continue for that time in each
-process. If the store cannot be read when the time is over, nothing is allowed.
+process. If the store cannot be read when the time is over, nothing is allowed. The time is over when either clock says
+so (`Instant`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from graveler_core.iam.effective import effective_policies
 from graveler_core.iam.entities import USERS, is_present
 from graveler_core.iam.evaluation import AccessDecision, CompiledPolicies
 from graveler_core.kv.store import Store
-from graveler_core.model.clock import Clock
+from graveler_core.model.clock import Clock, Instant
 from graveler_core.model.forks import ForkSafe
 from graveler_core.model.iam import Credential
 from graveler_core.model.ids import UserId
@@ -46,7 +47,7 @@ class Principal(ForkSafe):
         self._clock = clock
         self._credential = credential
         self._staleness = staleness
-        self._read: tuple[float, CompiledPolicies] | None = None
+        self._read: tuple[Instant, CompiledPolicies] | None = None
         """Start time and result of the last reading."""
 
     def __repr__(self) -> str:
@@ -127,11 +128,11 @@ class Principal(ForkSafe):
 
     def _rules(self) -> CompiledPolicies:
         kept = self._read
-        if kept is None or self._clock.monotonic() - kept[0] >= self._staleness:
+        if kept is None or not kept[0].is_within(self._staleness, Instant.of(self._clock)):
             with self._lock:
                 kept = self._read
-                begun = self._clock.monotonic()
-                if kept is None or begun - kept[0] >= self._staleness:
+                begun = Instant.of(self._clock)
+                if kept is None or not kept[0].is_within(self._staleness, begun):
                     policies = effective_policies(self._kv, self.user, self._credential)
                     kept = self._read = begun, CompiledPolicies(policies or (), self.user)
         return kept[1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 import uuid
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
@@ -27,6 +28,28 @@ class Clock(Protocol):
 
     def sleep(self, seconds: float) -> None:
         """Wait for a number of seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """A moment by both clocks of a process, to find out how old something in its memory is.
+
+    The monotonic clock may stand still while the machine is suspended, and the other clock may be set.
+    """
+
+    monotonic: float
+    wall: float
+
+    @classmethod
+    def of(cls, clock: Clock) -> Instant:
+        """Return the present moment."""
+        return cls(clock.monotonic(), clock.now().timestamp())
+
+    def is_within(self, seconds: float, now: Instant) -> bool:
+        """Return true if less than a number of seconds has passed until `now` by either clock, and the wall clock was
+        not set back.
+        """
+        return now.monotonic - self.monotonic < seconds and 0 <= now.wall - self.wall < seconds
 
 
 class IdSource(Protocol):

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from datetime import UTC, datetime
 from threading import Lock
-from time import monotonic
 from typing import Final
 
 from pydantic import SecretStr
@@ -23,6 +21,7 @@ from graveler.server.s3.chunked_body import ChunkSignatures
 from graveler.server.s3.request import S3Request
 from graveler.server.s3.signature import read_signature, signing_key
 from graveler.server.s3.signature_version_2 import carries_v2, read_signature_v2
+from graveler_core.model.clock import Clock, Instant, SystemClock
 
 MAX_REMEMBERED_KEYS: Final = 1_024
 
@@ -33,8 +32,7 @@ class SigningUsers:
     def __init__(
         self,
         find: Callable[[str], tuple[SignedIn, SecretStr]],
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-        clock: Callable[[], float] = monotonic,
+        clock: Clock | None = None,
         *,
         version_2: bool = False,
     ) -> None:
@@ -42,16 +40,14 @@ class SigningUsers:
 
         Args:
             find: Returns the user and the secret of an access key, and raises `PermissionDenied` if there is none.
-            now: Returns the current time.
-            clock: Returns a time in seconds that never goes back.
+            clock: Source of time.
             version_2: Accept signatures of version 2 too.
         """
         self._find = find
-        self._now = now
-        self._clock = clock
+        self._clock = clock or SystemClock()
         self._version_2 = version_2
         self._lock = Lock()
-        self._known: OrderedDict[tuple[str, str, str], tuple[float, SignedIn, bytes]] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str, str], tuple[Instant, SignedIn, bytes]] = OrderedDict()
 
     def user_of(self, request: S3Request, host_bucket: str = "") -> tuple[SignedIn, ChunkSignatures | None]:
         """Return the user who has signed a request, and the verifier of the signatures of its chunks, if it has them.
@@ -65,11 +61,11 @@ class SigningUsers:
             PermissionDenied: The access key does not exist, or its secret is not kept.
         """
         if self._version_2 and carries_v2(request):
-            older = read_signature_v2(request, host_bucket, self._now())
+            older = read_signature_v2(request, host_bucket, self._clock.now())
             user, key = self._key_of(older.access_key_id, "", "", lambda secret: secret.encode())
             older.verify(key)
             return user, None
-        signature = read_signature(request, self._now())
+        signature = read_signature(request, self._clock.now())
         date, region = signature.date, signature.region
         user, key = self._key_of(
             signature.access_key_id, date, region, lambda secret: signing_key(secret, date, region)
@@ -80,13 +76,14 @@ class SigningUsers:
     def _key_of(self, id: str, date: str, region: str, derive: Callable[[str], bytes]) -> tuple[SignedIn, bytes]:
         name = (id, date, region)
         with self._lock:
-            until, user, key = self._known.get(name, (0.0, None, b""))
-            if user is not None and self._clock() < until:
-                return user, key
+            known = self._known.get(name)
+        now = Instant.of(self._clock)
+        if known is not None and known[0].is_within(REMEMBERED_SECONDS, now):
+            return known[1:]
         user, secret = self._find(id)
         key = derive(secret.get_secret_value())
         with self._lock:
-            self._known[name] = (self._clock() + REMEMBERED_SECONDS, user, key)
+            self._known[name] = (now, user, key)
             self._known.move_to_end(name)
             while len(self._known) > MAX_REMEMBERED_KEYS:
                 self._known.popitem(last=False)

@@ -28,6 +28,7 @@ from graveler_core.model.entry import Entry
 from graveler_core.wiring.opening import open_stores
 from tests.graveler.server.conftest import Place, put_damaged, put_without_object
 from tests.graveler.server.plain_http import Http, basic
+from tests.unit.engine.world import FakeClock, SuspendedClock
 
 _STATEMENT = {"effect": "allow", "action": ["fs:ReadObject"], "resource": "*"}
 
@@ -378,7 +379,7 @@ def _below(parent: type[GravelerError]) -> set[type[GravelerError]]:
 
 
 def test_credentials_are_verified_once_and_failures_are_slowed_down() -> None:
-    now, verified = [0.0], []
+    clock, verified = FakeClock(), []
 
     def sign_in(given: Credentials) -> SignedIn:
         verified.append(given.access_key_id)
@@ -386,11 +387,11 @@ def test_credentials_are_verified_once_and_failures_are_slowed_down() -> None:
             raise PermissionDenied("wrong", kind=Kind.InvalidCredentials)
         return SignedIn("ada", None)  # type: ignore[arg-type]
 
-    authentication = Authentication(sign_in, sign_in, lambda: now[0])  # type: ignore[arg-type]
+    authentication = Authentication(sign_in, sign_in, clock)  # type: ignore[arg-type]
     for _ in range(3):
         assert authentication.user_of(basic("key", "right")).user == "ada"
     assert verified == ["key"]
-    now[0] += REMEMBERED_SECONDS
+    clock.sleep(REMEMBERED_SECONDS)
     authentication.user_of(basic("key", "right"))
     assert verified == ["key", "key"]
     for attempt in range(MAX_FAILURES):
@@ -403,41 +404,57 @@ def test_credentials_are_verified_once_and_failures_are_slowed_down() -> None:
         authentication.user_of(basic("other", "wrong 0"))
     assert verified.count("other") == MAX_FAILURES
     assert authentication.user_of(basic("key", "right")).user == "ada"
-    now[0] += LOCKED_SECONDS
+    clock.sleep(LOCKED_SECONDS)
     assert authentication.user_of(basic("other", "right")).user == "ada"
 
 
+@pytest.mark.parametrize("passed", [REMEMBERED_SECONDS, -1.0], ids=["suspended", "set back"])
+def test_credentials_are_verified_again_although_the_monotonic_clock_stood_still(passed: float) -> None:
+    clock, verified = SuspendedClock(), []
+
+    def sign_in(given: Credentials) -> SignedIn:
+        verified.append(given.access_key_id)
+        return SignedIn("ada", None)  # type: ignore[arg-type]
+
+    authentication = Authentication(sign_in, lambda token: pytest.fail("no session"), clock)
+    for count in (1, 2):
+        for _ in range(2):
+            authentication.user_of(basic("key", "right"))
+        assert verified == ["key"] * count
+        clock.sleep(passed)
+
+
 def test_wrong_secrets_do_not_lock_out_who_has_the_right_one() -> None:
-    now, right = [0.0], ["right"]
+    clock, right = FakeClock(), ["right"]
 
     def sign_in(given: Credentials) -> SignedIn:
         if given.secret_access_key.get_secret_value() != right[0]:
             raise PermissionDenied("wrong", kind=Kind.InvalidCredentials)
         return SignedIn("ada", None)  # type: ignore[arg-type]
 
-    authentication = Authentication(sign_in, sign_in, lambda: now[0])  # type: ignore[arg-type]
+    authentication = Authentication(sign_in, sign_in, clock)  # type: ignore[arg-type]
 
     def fail(attempts: int) -> None:
         for attempt in range(attempts):
             with pytest.raises(PermissionDenied):
-                authentication.user_of(basic("key", f"wrong at {now[0]:g}: {attempt}"))
+                authentication.user_of(basic("key", f"wrong at {clock.monotonic():g}: {attempt}"))
 
     authentication.user_of(basic("key", "right"))
-    now[0] += REMEMBERED_SECONDS
+    clock.sleep(REMEMBERED_SECONDS)
     fail(MAX_FAILURES)
-    now[0] += 1
+    clock.sleep(1)
     with pytest.raises(SlowDown, match="wait 4 seconds") as caught:
         authentication.user_of(basic("key", "another wrong one"))
     assert error_response(caught.value).headers["retry-after"] == "4"
     assert authentication.user_of(basic("key", "right")).user == "ada"
-    now[0] += REMEMBERED_SECONDS
+    clock.sleep(REMEMBERED_SECONDS)
     right[0] = "new"  # a secret that is no longer right gets no special treatment
     with pytest.raises(PermissionDenied):
         authentication.user_of(basic("key", "right"))
     fail(MAX_FAILURES - 1)
     with pytest.raises(SlowDown):
         authentication.user_of(basic("key", "new"))
-    now[0] += LOCKED_SECONDS
+    clock.sleep(LOCKED_SECONDS)
     fail(1)
     with pytest.raises(SlowDown):
         authentication.user_of(basic("key", "right"))

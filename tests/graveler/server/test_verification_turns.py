@@ -7,6 +7,7 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 
 import pytest
 
@@ -21,6 +22,7 @@ from graveler.server.verification_turns import (
 from graveler_core.errors import Kind, PermissionDenied, SlowDown
 from graveler_core.facade.graveler import Graveler
 from graveler_core.model.credentials import Credentials
+from tests.unit.engine.world import FakeClock
 
 MANY = 40
 
@@ -48,17 +50,24 @@ class Verifier:
         return SignedIn(given.access_key_id, object.__new__(Graveler))
 
 
+class StillClock(FakeClock):
+    """A clock that several threads may read."""
+
+    def now(self) -> datetime:
+        return self.time
+
+
 def header(id: str, secret: str) -> str:
     return "Basic " + base64.b64encode(f"{id}:{secret}".encode()).decode()
 
 
 def outcomes(verifier: Verifier, headers: list[str], known: str = "", expired: str = "") -> Counter[str]:
     """Send all requests at once, and count the users and errors. `known` has logged in before, `expired` long ago."""
-    now = [0.0]
-    authentication = Authentication(verifier.sign_in, lambda token: pytest.fail("no session"), lambda: now[0])
+    clock = StillClock()
+    authentication = Authentication(verifier.sign_in, lambda token: pytest.fail("no session"), clock)
     if expired:
         authentication.user_of(expired)
-        now[0] += REMEMBERED_SECONDS
+        clock.sleep(REMEMBERED_SECONDS)
     if known:
         authentication.user_of(known)
     begin = threading.Barrier(len(headers))

@@ -56,6 +56,13 @@ class FakeClock:
         self.time += timedelta(seconds=seconds)
 
 
+class SuspendedClock(FakeClock):
+    """A clock of a machine that is suspended: its monotonic time stands still."""
+
+    def monotonic(self) -> float:
+        return 0.0
+
+
 class CountedIds:
     """Ids 1, 2, 3, … so that a run can be repeated and read."""
 

@@ -15,7 +15,7 @@ from graveler_core.iam.principal import STALENESS, Principal, authenticate, is_s
 from graveler_core.model.iam import NewCredential
 from graveler_core.model.permission import Action, Request, object_resource, user_resource
 from tests.unit.engine.interposed import Interposed, unavailable
-from tests.unit.engine.world import World
+from tests.unit.engine.world import SuspendedClock, World
 
 ALL = [{"effect": "allow", "actions": ["fs:*"], "resources": ["*"]}]
 READ = Request(Action.READ_OBJECT, object_resource("flights", "raw/jan.csv"))
@@ -141,6 +141,18 @@ class TestStaleness:
         change(iam, ada)
         assert principal.allows(READ)
         world.clock.sleep(STALENESS - (world.clock.monotonic() - begun))
+        assert not principal.allows(READ)
+
+    @pytest.mark.parametrize("passed", [STALENESS, -1.0], ids=["suspended", "set back"])
+    def test_what_was_taken_away_ends_although_the_monotonic_clock_stood_still(
+        self, world: World, iam: Access, ada: NewCredential, passed: float
+    ) -> None:
+        clock = SuspendedClock()
+        principal = authenticate(world.kv, clock, ada.access_key_id, ada.secret)
+        assert principal.allows(READ)
+        iam.delete_user("ada")
+        assert principal.allows(READ)
+        clock.sleep(passed)
         assert not principal.allows(READ)
 
     @pytest.mark.parametrize("change", CHANGES)

@@ -16,6 +16,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import SecretStr
 
 from graveler.server.authentication import SignedIn
 from graveler.server.s3.canonical_request import canonical_request, digest_of
@@ -31,6 +32,7 @@ from graveler.server.s3.signature import (
 )
 from graveler.server.s3.signing_users import SigningUsers
 from graveler_core.errors import PermissionDenied
+from tests.unit.engine.world import FakeClock, SuspendedClock
 
 EXAMPLE_KEY, EXAMPLE_SECRET = "AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
 EXAMPLE_TIME = datetime(2013, 5, 24, tzinfo=UTC)
@@ -282,26 +284,42 @@ def test_what_is_a_request_of_s3() -> None:
 
 
 def test_secrets_are_read_once_a_minute_and_not_kept() -> None:
-    now, read = [0.0], []
+    clock, read = FakeClock(), []
+    clock.time = EXAMPLE_TIME
 
-    def find(id: str) -> tuple[SignedIn, object]:
-        from pydantic import SecretStr
-
+    def find(id: str) -> tuple[SignedIn, SecretStr]:
         read.append(id)
         if id != EXAMPLE_KEY:
             raise PermissionDenied("no")
         return SignedIn("ada", None), SecretStr(EXAMPLE_SECRET)  # type: ignore[arg-type]
 
-    users = SigningUsers(find, lambda: EXAMPLE_TIME, lambda: now[0])  # type: ignore[arg-type]
+    users = SigningUsers(find, clock)  # type: ignore[arg-type]
     for _ in range(3):
         assert users.user_of(EXAMPLES["get an object"])[0].user == "ada"
     assert read == [EXAMPLE_KEY]
     assert EXAMPLE_SECRET not in repr(vars(users))
-    now[0] += 60
+    clock.sleep(60)
     users.user_of(PRESIGNED)
     assert read == [EXAMPLE_KEY] * 2
     with pytest.raises(S3Refusal):
         users.user_of(replace(PRESIGNED, path="/other"))
+
+
+def test_a_key_is_read_again_after_the_machine_was_suspended() -> None:
+    """The monotonic clock has stood still."""
+    clock, read = SuspendedClock(), []
+    clock.time = EXAMPLE_TIME
+
+    def find(id: str) -> tuple[SignedIn, SecretStr]:
+        read.append(id)
+        return SignedIn("ada", None), SecretStr(EXAMPLE_SECRET)  # type: ignore[arg-type]
+
+    users = SigningUsers(find, clock)
+    for count in (1, 2):
+        for _ in range(2):
+            users.user_of(PRESIGNED)
+        assert read == [EXAMPLE_KEY] * count
+        clock.time += timedelta(seconds=60)
 
 
 def test_the_published_chunk_signatures() -> None:

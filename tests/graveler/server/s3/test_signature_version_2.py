@@ -28,6 +28,7 @@ from graveler.server.s3.signing_users import SigningUsers
 from tests.graveler.server.conftest import Place
 from tests.graveler.server.running import running_server
 from tests.graveler.server.s3.clients import keys_of
+from tests.unit.engine.world import FakeClock
 
 ADA = SignedIn("ada", None)  # type: ignore[arg-type]
 NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
@@ -49,7 +50,9 @@ def signed(method: str, url: str, headers: dict[str, str] | None = None) -> S3Re
 
 
 def users(now: datetime = NOW, *, version_2: bool = True) -> SigningUsers:
-    return SigningUsers(lambda id: (ADA, SecretStr("secret")), lambda: now, version_2=version_2)
+    clock = FakeClock()
+    clock.time = now
+    return SigningUsers(lambda id: (ADA, SecretStr("secret")), clock, version_2=version_2)
 
 
 def refused(call: Callable[[], object]) -> tuple[str, int]:
