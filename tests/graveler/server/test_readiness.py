@@ -9,7 +9,8 @@ from threading import Event
 from starlette.requests import Request
 from starlette.responses import Response
 
-from graveler.server.readiness import Readiness
+from graveler.server.readiness import MAX_HANGING, Readiness
+from graveler.server.worker_threads import operations_run
 from graveler_core.errors import Unavailable
 
 PROBE = Request({"type": "http"})
@@ -45,3 +46,23 @@ def test_probes_that_arrive_together_share_an_answer() -> None:
     assert [(each.status_code, json.loads(each.body)["message"]) for each in gone] == [
         (503, "the server does not reach its store: StoreUnreachable")
     ] * 19
+
+
+def test_a_call_that_hangs_is_answered_and_the_store_is_asked_again_a_few_times() -> None:
+    release, asked = Event(), list[None]()
+
+    def reach() -> None:
+        asked.append(None)
+        assert release.wait(60)
+
+    async def hanging() -> list[int]:
+        readiness = Readiness(reach, patience=0)
+        hung = [(await readiness.answer(PROBE)).status_code for _ in range(3 * MAX_HANGING)]
+        release.set()
+        while operations_run():
+            await asyncio.sleep(0)
+        readiness._patience = 60
+        return [*hung, (await readiness.answer(PROBE)).status_code]
+
+    assert asyncio.run(hanging()) == [503] * 3 * MAX_HANGING + [200]
+    assert MAX_HANGING <= len(asked) <= MAX_HANGING + 1  # the last answer may be that of the last of these calls
