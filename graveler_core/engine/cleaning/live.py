@@ -161,10 +161,10 @@ def _drop(work: CleaningCall, repo: RepositoryRecord, rows: Sequence[Found]) -> 
 
 def _operations(work: CleaningCall, repo: RepositoryRecord, rows: Sequence[tuple[str, Held[Operation]]]) -> None:
     found = {name: _restarted(work, keys.operation(repo, name), held) for name, held in rows}
-    past = {name: row for name, row in found.items() if work.is_past(row[1].value.since, work.plan.keys_for)}
+    past = {name: held for name, held in found.items() if work.is_past(held.value.since, work.plan.keys_for)}
     for name in tasks.in_use(work.stores, repo, past):
         del past[name]
-    work.done.keys += _removed(work, list(past.values()))
+    work.done.keys += _removed(work, [(keys.operation(repo, name), held) for name, held in past.items()])
 
 
 def _histories(work: CleaningCall, repo: RepositoryRecord, rows: Sequence[tuple[str, Held[CompactionHistory]]]) -> None:

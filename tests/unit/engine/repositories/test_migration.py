@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -19,6 +19,7 @@ from graveler_core.objects import owner_files
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.refs import repositories
+from graveler_core.transfer.migration.holding import Holding
 from tests.unit.engine.interposed import Crash, Interposed
 from tests.unit.engine.world import World
 
@@ -151,3 +152,13 @@ def test_what_is_there_or_begun_otherwise() -> None:
     beginning.begin(world.stores(), new, namespace(world.namespace("data")))
     with pytest.raises(NotUnique, match="already exists"):
         migrating.begin_migration(world.stores(), wanted(world))
+
+
+def test_a_run_renews_its_record_after_its_clock_was_set_back() -> None:
+    """Else other processes would take its time for that of a wrong clock, and end the migration."""
+    world = World()
+    run = Holding(world.stores(), migrating.begin_migration(world.stores(), wanted(world)))
+    world.clock.time -= timedelta(days=2)
+    run.require()
+    assert run.repository.since <= world.clock.now()
+    assert not repositories.has_taken_too_long(run.repository, world.clock)
