@@ -23,8 +23,11 @@ from tests.foreign.nessie_exports import HISTORY, write_archive
 from tests.integration.lakefs.replay import Replay, replaying
 
 GUIDES = sorted((Path(__file__).parents[2] / "docs" / "guides").glob("*.md"))
-ALONE = [page for page in GUIDES if page.stem not in ("spark-cluster", "migrate-lakefs", "migrate-nessie")]
-"""Those that need nothing beside them: `test_spark_cluster_guide` follows one of the others."""
+ALONE = [
+    page for page in GUIDES if page.stem not in ("spark-cluster", "migrate-lakefs", "migrate-nessie", "table-formats")
+]
+"""Those that need nothing beside them. `test_spark_cluster_guide` and `test_table_formats_guide` follow two others."""
+TABLES = next(page for page in GUIDES if page.stem == "table-formats")
 _BLOCK = re.compile(r"^```(python|text|sh)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 _REPOSITORY = re.compile(r'create_(?:bare_)?repository\(\s*"([^"]+)"')
@@ -53,7 +56,9 @@ def test_there_are_guides() -> None:
 def test_guides_that_are_followed_in_one_directory_do_not_collide(pattern: re.Pattern[str]) -> None:
     """Neither with each other nor with the demo, which has the same store."""
     used = [
-        name for page in ALONE for name in {found for code in blocks(page, "python") for found in pattern.findall(code)}
+        name
+        for page in (*ALONE, TABLES)
+        for name in {found for code in blocks(page, "python") for found in pattern.findall(code)}
     ]
     assert len(used) > 15
     assert sorted({name for name in used if used.count(name) > 1}) == []
