@@ -1,9 +1,10 @@
-"""Spark reads and writes Parquet through `s3a://`, unchanged, with Hadoop's file committer."""
+"""Spark reads and writes Parquet through `s3a://` with the settings of the guide and Hadoop's file committer."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,9 @@ from tests.servers.maven import jars
 
 HADOOP, SDK = "3.5.0", "2.35.4"
 """Version of Hadoop in PySpark, and of the SDK that belongs to it."""
+(SETTINGS,) = re.findall(
+    r"^```properties\n(.*?)^```", (Path(__file__).parents[4] / "docs" / "guides" / "server.md").read_text(), re.M | re.S
+)
 PROGRAM = Path(__file__).with_name("programs") / "with_s3a.py"
 
 
@@ -29,13 +33,11 @@ def test_spark_on_s3a(place: Place) -> None:
         without=("software.amazon.awssdk:bundle", "io.netty:*", "org.slf4j:*"),
     )
     name, admin = place.repository(), place.server.admin
-    variables = {
-        "JARS": f"{library}/*",
-        "ENDPOINT": place.server.url,
-        "ACCESS_KEY": str(admin.access_key_id),
-        "SECRET": admin.secret.get_secret_value(),
-        "BUCKET": name,
-    }
+    settings = dict(line.split() for line in SETTINGS.splitlines())
+    settings["spark.hadoop.fs.s3a.endpoint"] = place.server.url
+    settings["spark.hadoop.fs.s3a.access.key"] = str(admin.access_key_id)
+    settings["spark.hadoop.fs.s3a.secret.key"] = admin.secret.get_secret_value()
+    variables = {"JARS": f"{library}/*", "SETTINGS": json.dumps(settings), "BUCKET": name}
     done = subprocess.run(
         [sys.executable, str(PROGRAM)],
         env={**os.environ, **variables},
