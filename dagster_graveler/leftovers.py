@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LEFTOVERS = dg.AssetKey(["graveler", "leftovers"])
 CHECK = "cleaned_in_time"
 UNDELETE_WITHIN = timedelta(days=7)
-"""Default time for which deleted repositories can be restored."""
+"""Default time for which deleted repositories can be undeleted."""
 BOUND = timedelta(days=1)
 """Default additional time after which a leftover repository fails the check."""
 _FAILED = "failed"

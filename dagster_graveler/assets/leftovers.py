@@ -14,7 +14,7 @@ def make_leftovers_asset(*, undelete_within: timedelta = UNDELETE_WITHIN) -> dg.
     job.
 
     Args:
-        undelete_within: Time for which deleted repositories can be restored.
+        undelete_within: Time for which deleted repositories can be undeleted.
 
     Returns:
         The asset. It needs the resource `graveler`.

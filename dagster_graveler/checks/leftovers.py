@@ -14,7 +14,7 @@ def make_leftovers_check(
     """Return the check `cleaned_in_time` of the asset `graveler/leftovers`. The cleaning job evaluates it too.
 
     Args:
-        undelete_within: Time for which deleted repositories can be restored.
+        undelete_within: Time for which deleted repositories can be undeleted.
         bound: Additional time after which a leftover repository fails the check.
 
     Returns:

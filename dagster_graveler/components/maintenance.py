@@ -38,8 +38,8 @@ class LakeMaintenance(dg.Resolvable, dg.Model):
     )
     delete_content: bool = Field(
         default=False,
-        description="Delete content that no commit, no branch and no upload names, and with `store` that of removed "
-        "repositories, after the grace period. By default it is only reported.",
+        description="Delete content to which no commit, no branch and no upload refers, and with `store` that of "
+        "removed repositories, after the grace period. By default it is only reported.",
     )
     grace_days: float = Field(
         default=GRACE / timedelta(days=1),

@@ -26,7 +26,7 @@ def make_cleaning_job(
 
     Args:
         graveler: The store.
-        undelete_within: Time for which deleted repositories can be restored.
+        undelete_within: Time for which deleted repositories can be undeleted.
         bound: Additional time after which a leftover repository fails the check of `graveler/leftovers`.
         most: Maximum number of steps for deleted repositories.
 

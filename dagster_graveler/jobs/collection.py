@@ -1,4 +1,4 @@
-"""Collection of the content of a repository that nothing names: a job, and a schedule that runs it every day."""
+"""Collection of the content of a repository to which nothing refers: a job, and a schedule that runs it every day."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def make_collection_job(  # noqa: PLR0913 - the options of a schedule, all of th
     return bound_job(
         dg.GraphDefinition(name=f"{repository}_collection".replace("-", "_"), node_defs=[collect_content]),
         graveler,
-        f"{does} content of {repository} that no commit, no branch and no upload names, after a grace period. "
+        f"{does} content of {repository} to which no commit, no branch and no upload refers, after a grace period. "
         "Does not change what readers see.",
         {OP: given},
     )

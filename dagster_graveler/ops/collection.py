@@ -1,4 +1,4 @@
-"""Collect the content of one repository that nothing names. Idempotent: a collection continues an interrupted one."""
+"""Collect content of one repository to which nothing refers. Idempotent: it continues an interrupted collection."""
 
 import time
 from datetime import UTC, datetime, timedelta
@@ -52,8 +52,8 @@ class CollectionConfig(dg.Config):
 
 @dg.op(
     name=OP,
-    description="Condemn content that nothing names, and delete what was condemned before the grace period. In a dry "
-    "run, which is the default, only report it.",
+    description="Condemn content to which nothing refers, and delete what was condemned before the grace period. In a "
+    "dry run, which is the default, only report it.",
     out=dg.Out(dg.Nothing),
     retry_policy=RETRIES,
     pool=POOL,

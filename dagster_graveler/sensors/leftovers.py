@@ -48,7 +48,7 @@ def make_leftovers_sensor(
     Args:
         job: The cleaning job; started without configuration.
         resource_key: Key of a resource with a method `graveler()`.
-        undelete_within: Time for which deleted repositories can be restored; the same as in the job.
+        undelete_within: Time for which deleted repositories can be undeleted; the same as in the job.
         most: Minimum number of due repositories for which a run is requested.
         interval_seconds: Minimum time between two ticks.
 

@@ -25,7 +25,7 @@ class GravelerFileSystem(Listings, Reads, Writes):
 
     Args:
         store: URL of the key-value store. Default: the environment variable `GRAVELER_STORE`, else `.graveler` in the
-            current directory.
+            working directory.
         storage: Options of the object stores, as `storage_options` of `graveler.connect`. They are part of a pickle of
             the file system: prefer the environment variables of the object store for secrets.
         pinned: Resolve each branch once, to its head, and read that commit as long as this instance exists. Each call

@@ -93,7 +93,7 @@ def delete(
     expected: ExpectedOption = None,
     yes: YesOption = False,
 ) -> None:
-    """Delete a branch and its uncommitted changes. `graveler branch undelete` restores the branch and its commits.
+    """Delete a branch and its uncommitted changes. `graveler branch undelete` brings back the branch and its commits.
 
     With --expected, do so only if the branch is at this commit.
 
@@ -108,7 +108,7 @@ def delete(
 
 @verb(app, "undelete")
 def undelete(session: Session, uri: BranchUri) -> None:
-    """Restore a deleted branch at its last head. Its uncommitted changes are not restored.
+    """Undelete a branch at its last head, without its uncommitted changes.
 
     JSON: one document with id, commit_id.
     """

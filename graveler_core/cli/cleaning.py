@@ -1,4 +1,4 @@
-"""`graveler clean`, `graveler repo undelete`: remove leftovers permanently, and restore a deleted repository."""
+"""`graveler clean`, `graveler repo undelete`: remove leftovers permanently, and undelete a repository."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def undelete(
         str | None, typer.Option(metavar="UID", help="Uid of the repository. Default: the one that was deleted last.")
     ] = None,
 ) -> None:
-    """Restore a deleted repository with its branches, tags, commits and uncommitted changes.
+    """Undelete a repository with its branches, tags, commits and uncommitted changes.
 
     This is possible until `graveler clean` removes its data, by default a week after the deletion. `repo list
     --deleted` lists the deleted repositories.
@@ -131,6 +131,6 @@ def undelete(
     JSON: one document with id, storage_namespace, default_branch, creation_date.
     """
     name = repository_uri(uri).repository
-    with session.working("restoring the repository"):
+    with session.working("undeleting the repository"):
         restored = session.graveler.undelete_repository(name, uid=uid)
-    session.out.result(repository_document(restored), f"restored repository {name}")
+    session.out.result(repository_document(restored), f"undeleted repository {name}")

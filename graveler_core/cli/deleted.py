@@ -39,14 +39,14 @@ _NAMES = {
     "claims": "namespace",
 }
 _LEFT = {
-    "waiting": "that can be restored",
+    "waiting": "that can be undeleted",
     "late": "that a process may still write to (until ten minutes after the deletion; if no process does, use --alone)",
     "contested": "that another cleaner works on",
 }
 
 
 def restorable(entry: DeletedRepository) -> bool:
-    """Return `True` if `repo undelete` can restore the repository while its name is free."""
+    """Return `True` if `repo undelete` can bring back the repository while its name is free."""
     return entry.state != "purging" and entry.repository.was_active
 
 
@@ -145,7 +145,7 @@ def emptied_text(done: EmptiedNamespace, *, dry_run: bool) -> str:
     """Return one line about an abandoned namespace."""
     deleted = f"{counted(done.deleted, 'object')}, {bytes_for_people(done.deleted_size)}"
     parts = [f"{done.uri}: {done.state.value}", f"{'would delete' if dry_run else 'deleted'} {deleted}"]
-    parts += [f"kept {counted(done.named, 'object')} that other repositories name"] if done.named else []
+    parts += [f"kept {counted(done.named, 'object')} to which other repositories refer"] if done.named else []
     parts += [f"waiting until {time_for_people(done.due)}"] if done.due is not None else []
     return "; ".join(parts)
 

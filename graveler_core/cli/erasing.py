@@ -32,7 +32,7 @@ def erase(  # noqa: PLR0913 - the command line's own options
     why: Annotated[str, typer.Option(metavar="TEXT", help="Reason, which readers of the content see.")],
     prefix: Annotated[str | None, typer.Option(metavar="PREFIX", help="Erase all paths that begin with this.")] = None,
     shared: Annotated[
-        bool, typer.Option("--shared", help="Also erase content that other paths or repositories name.")
+        bool, typer.Option("--shared", help="Also erase content to which other paths or repositories refer.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only report what would be erased.")] = False,
     yes: YesOption = False,
@@ -73,7 +73,7 @@ def _tell(session: Session, done: Erased) -> None:
             f"{counted(done.naming, 'commit still shows', 'commits still show')} the paths, without the content"
         )
     for what, entries in (
-        ("refused unless --shared is given: the content is named by", done.shared),
+        ("refused unless --shared is given: the content is also used by", done.shared),
         ("refused: the content is inside the entry", done.inline),
         ("refused: the content is not managed by this repository:", done.outside),
     ):

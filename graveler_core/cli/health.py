@@ -50,7 +50,7 @@ def diagnostics(
             "--output",
             "-o",
             metavar="FILE",
-            help="New .zip file. Default: a name with the time, in the current directory.",
+            help="New .zip file. Default: a name with the time, in the working directory.",
         ),
     ] = None,
     budget: BudgetOption = 60.0,
@@ -101,7 +101,7 @@ def doctor(
     JSON: a line for each finding with type ("diagnosis"), ailment, severity ("critical", "warning", "notice"), where,
     what, why, remedy, command (a list of words); then a line for each part that was not fully examined, with type
     ("unseen"), what, why; then for each repository a line with type ("data check"), repository, sizes and checksums
-    (the last complete check of user data by `fsck --data` and `--checksums`: an object with began, problems; or null),
+    (the last complete check of content by `fsck --data` and `--checksums`: an object with began, problems; or null),
     unfinished (time, or null).
     """
     name = _name(repository)

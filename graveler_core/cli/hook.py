@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from graveler_core.model.hook_runs import HookRun
     from graveler_core.model.webhooks import Webhook
 
-app = typer.Typer(name="hook", help="Call web addresses before and after changes, and list the calls.")
+app = typer.Typer(name="hook", help="Call URLs before and after changes, and list the calls.")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the webhook.")]
 Repository = Annotated[str, typer.Argument(metavar="URI", help="graveler://repository.")]
 

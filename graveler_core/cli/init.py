@@ -130,7 +130,7 @@ def _tell_again(
 ) -> None:
     """Say that the directory has a default repository, which must be the requested one.
 
-    A repository that was deleted meanwhile is created again. If it can still be restored, the error says so.
+    A repository that was deleted meanwhile is created again. If it can still be undeleted, the error says so.
     """
     if name is not None and name != there.repository:
         raise NotUnique(

@@ -56,7 +56,7 @@ def restore(  # noqa: PLR0913 - the command line's own options
     """Restore a dump into a bare repository. After an interruption, run the same command again to complete it. With
     --create, a dump that cannot be restored leaves no repository.
 
-    User data must be in the storage namespace of the repository. They are not looked for: `graveler fsck --data` does.
+    The content must be in the storage namespace of the repository. `graveler fsck --data` checks that it is there.
 
     JSON: one document with id, digest, branches, tags, commits, objects, renamed (an object from ids of foreign commits
     to their new ids).

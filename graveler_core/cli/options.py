@@ -23,7 +23,7 @@ class Options:
             "--store",
             metavar="URL",
             rich_help_panel=_PANEL,
-            help="URL of the key-value store. Default: GRAVELER_STORE, else .graveler in the current directory.",
+            help="URL of the key-value store. Default: GRAVELER_STORE, else .graveler in the working directory.",
         ),
     ] = None
     as_json: Annotated[

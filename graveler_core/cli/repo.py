@@ -156,8 +156,8 @@ def delete(
 ) -> None:
     """Delete a repository with all its branches, tags and commits.
 
-    A deleted repository can be restored with `repo undelete` until `graveler clean` removes its data, by default after
-    a week. With --wait it cannot be restored. If the wait is interrupted, a later `graveler clean` removes the rest.
+    `repo undelete` brings back a deleted repository until `graveler clean` removes its data, by default after
+    a week. With --wait it cannot be undeleted. If the wait is interrupted, a later `graveler clean` removes the rest.
 
     JSON: one document with deleted (the name); with --wait also removed: the fields of `graveler clean`.
     """

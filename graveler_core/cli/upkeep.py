@@ -38,7 +38,7 @@ def fsck(  # noqa: PLR0913 - the command line's own options
     *,
     deep: Annotated[bool, typer.Option("--deep", help="Also read every range and every staged record.")] = False,
     data: Annotated[
-        bool, typer.Option("--data", help="Also check existence and size of every object that an entry names.")
+        bool, typer.Option("--data", help="Also check existence and size of every object to which an entry refers.")
     ] = False,
     checksums: Annotated[
         bool, typer.Option("--checksums", help="Also read every such object and compare checksums. Implies --data.")
@@ -65,7 +65,7 @@ def fsck(  # noqa: PLR0913 - the command line's own options
 
     Exit code 1 if something is missing, corrupt, inconsistent or incomplete, 0 if things are only unreachable or
     unverified. With --repair-indexes: 1 if a commit could not be repaired, 0 otherwise. With --remove-damaged-layouts:
-    1 if a damaged layout was kept because something names its commit, 0 otherwise.
+    1 if a damaged layout was kept because something refers to its commit, 0 otherwise.
 
     JSON: a line for each finding with type ("finding"), trouble ("missing", "corrupt", "inconsistent", "incomplete",
     "unreachable", "unverified"), thing, id, why, named_by, size, and for content path. With --repair-indexes: one
@@ -115,7 +115,7 @@ def _remove_damaged_layouts(session: Session, repository: Repository) -> None:
     for commit in done.removed:
         session.out.say(f"removed the layout of {commit}")
     for commit in done.named:
-        session.out.say(f"not removed: the layout of {commit}, because something names the commit")
+        session.out.say(f"not removed: the layout of {commit}, because something refers to the commit")
     for commit in done.released:
         session.out.say(f"released {commit}, which lacks a part: the next collections remove it")
     if done.named:
@@ -166,8 +166,8 @@ def gc(  # noqa: PLR0913 - the command line's own options
 ) -> None:
     """Delete objects that no commit and no branch refers to and that were not used recently.
 
-    With --data: delete the content of files that no commit, no staged change and no upload names, or only commits that
-    no retention rule keeps (`graveler retention`). A first run condemns such content, and a run after the grace period
+    With --data: delete content to which no commit, no staged change and no upload refers, or only commits that no
+    retention rule keeps (`graveler retention`). A first run condemns such content, and a run after the grace period
     deletes it. It also removes commits that no branch or tag has ever reached. Run it once a day.
 
     JSON: one document with dry_run, objects, blobs, size (bytes), young, renewed, rest, unreadable,
@@ -182,7 +182,7 @@ def gc(  # noqa: PLR0913 - the command line's own options
         raise InvalidInput("--data cannot be combined with --limit or --uploads")
     if not data:
         _require_no_options_of_data(session, foreign=foreign, inventory=inventory)
-    what = "the content of files that nothing names" if data else "objects that nothing refers to"
+    what = "content to which nothing refers" if data else "objects that nothing refers to"
     confirm(f"Delete {what} in repository {name}?", yes=yes or dry_run)
     repository = session.graveler.repository(name)
     if data:
@@ -231,7 +231,7 @@ def _show_collected(session: Session, done: Collected) -> None:
         session.out.say(f"deleted objects are listed in {file}")
     if done.spared:
         session.out.say(
-            f"spared {counted(done.spared, 'condemned object that is', 'condemned objects that are')} named again"
+            f"spared {counted(done.spared, 'condemned object that is', 'condemned objects that are')} in use again"
         )
     if done.due is not None:
         waiting = f"{counted(done.waiting, 'object')}, {bytes_for_people(done.waiting_size)}"

@@ -52,7 +52,7 @@ def du(  # noqa: PLR0913 - the command line's own options
 ) -> None:
     """Show bytes and number of the entries below each directory, and the total in the last line.
 
-    On a branch, include uncommitted changes. Content that two entries name counts twice.
+    On a branch, include uncommitted changes. Content to which two entries refer counts twice.
 
     With graveler://repository, show bytes and number of the objects of content in the storage namespace by state, as a
     dry run of `gc --data` finds them. Each object has one of the states live (a branch or a tag shows it), history

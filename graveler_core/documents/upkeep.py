@@ -80,10 +80,10 @@ def stored_states(collected: Collected) -> list[Document]:
 
     Returns:
         Documents with `type`, `state`, `size`, `objects`. First those of the states, with the type "state": "live"
-        (a branch or tag shows them), "history" (only older commits name them), "young", "uploading", "waiting",
-        "expired" and "unnamed" (a collection would condemn them, because only expired commits or nothing names them)
-        and "due" (it would delete them). Then those of the sums, with the type "sum": "reclaimable" for the last four
-        states, and "total".
+        (a branch or tag shows them), "history" (only older commits refer to them), "young", "uploading", "waiting",
+        "expired" and "unnamed" (a collection would condemn them, because only expired commits or nothing refers to
+        them) and "due" (it would delete them). Then those of the sums, with the type "sum": "reclaimable" for the last
+        four states, and "total".
     """
     kept = {
         "live": (collected.named_size - collected.history_size, collected.named - collected.history),

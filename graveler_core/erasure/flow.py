@@ -90,8 +90,8 @@ def erase(
         InvalidInput: The repository is bare, or content cannot be deleted: it is inside entries, or not in the
             repository's namespace. Nothing was changed.
         LimitExceeded: (`MetadataTooLarge`) The texts of the commits are too long together. Nothing was changed.
-        Conflict: Other paths or repositories name the content (`ContentShared`). No content was deleted. If they were
-            staged in the meantime, branches may have lost the paths.
+        Conflict: Other paths or repositories refer to the content (`ContentShared`). No content was deleted. If they
+            were staged in the meantime, branches may have lost the paths.
         PermissionDenied: The repository is read-only, or a branch that shows the paths is protected.
         CorruptData: An item that names objects is missing or damaged, so it is unknown what shares the content. Or the
             namespace belongs to another repository. Nothing more was deleted.

@@ -1,4 +1,4 @@
-"""Deletion of repositories, their restoration, and the removal of leftovers."""
+"""Deletion of repositories, their undeletion, and the removal of leftovers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Deletion:
         repository="name",
     )
     def undelete_repository(self, name: str, *, uid: str | None = None) -> Repository:
-        """Restore a deleted repository under its name, with everything that was staged on it.
+        """Undelete a repository under its name, with everything that was staged on it.
 
         Args:
             name: Name of the repository.
@@ -62,13 +62,13 @@ class Deletion:
             The repository.
 
         Raises:
-            NotFound: there is no such deleted repository, or it cannot be restored any more.
+            NotFound: there is no such deleted repository, or it cannot be undeleted any more.
             NotUnique: another repository has this name now.
             CorruptData: the record of the deleted repository that `uid` names, or without `uid` of any with this name,
                 is damaged.
-            Conflict: (`LostRace`) another process is restoring or deleting it. If that was interrupted, try again
+            Conflict: (`LostRace`) another process is undeleting or deleting it. If that was interrupted, try again
                 after two minutes.
-            OutcomeUnknown: it may be restored: check, or try again after two minutes.
+            OutcomeUnknown: it may be undeleted: check, or try again after two minutes.
         """
         return Repository(self._stores, undelete.undelete_repository(self._stores, repository_id(name), uid))
 
@@ -83,7 +83,7 @@ class Deletion:
     ) -> Listing[DeletedRepository]:
         """List deleted repositories whose data is not yet removed, in order of their names, lazily.
 
-        Items with `state` `deleted` and with `repository.was_active` can be restored.
+        Items with `state` `deleted` and with `repository.was_active` can be undeleted.
 
         Args:
             prefix: List only repositories whose names begin with this.

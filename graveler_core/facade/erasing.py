@@ -40,7 +40,7 @@ class Erasing(Handle):
             paths: The paths. Give either `paths` or `prefix`.
             prefix: Prefix of the paths. It must not be empty.
             why: Reason, which readers of the content see.
-            shared: Also erase content that entries at other paths or in other repositories name.
+            shared: Also erase content to which entries at other paths or in other repositories refer.
             dry_run: Only report what would be erased.
             committer: Committer of the commits that remove the paths. With access control the caller's user name,
                 unless the caller may set another one.
@@ -53,8 +53,8 @@ class Erasing(Handle):
             NotFound: (`PathNotFound`) no commit and no branch has ever had the paths.
             InvalidInput: an argument is not valid; or content is inside entries, or not in the storage namespace of
                 this repository, and cannot be erased. Nothing was changed.
-            Conflict: (`ContentShared`) other paths or repositories name the content, and `shared` is false. No content
-                was deleted.
+            Conflict: (`ContentShared`) other paths or repositories refer to the content, and `shared` is false. No
+                content was deleted.
             PermissionDenied: the repository is read-only, or a branch that shows the paths is protected.
             LimitExceeded: the paths, or the texts of the commits, are too long together.
             SlowDown: the paths are written again and again.

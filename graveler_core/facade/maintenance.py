@@ -45,11 +45,11 @@ class Maintenance(Handle):
         remaining: Progress = lambda more: None,
     ) -> Iterator[Finding]:
         """Check all stored data of the repository, lazily: see `graveler_core.gc.fsck`. Change nothing,
-        except that a check of user data is recorded. An incomplete repository gives one finding.
+        except that a check of content is recorded. An incomplete repository gives one finding.
 
         Args:
             deep: Also read every range, run and staged record, and compare each commit with its first parent.
-            data: Also check that every object that an entry names exists and has the right size: see
+            data: Also check that every object to which an entry refers exists and has the right size: see
                 `graveler_core.gc.data_check`.
             checksums: Also read these objects, each once, and compare them with the checksums of entries. Implies
                 `data`.
@@ -99,8 +99,8 @@ class Maintenance(Handle):
         """Delete layouts that are damaged and whose commits do not exist, if `fsck` reports some. It takes a minute.
 
         Such a layout prevents sweeps. See `graveler_core.gc.layout_removal`. If the commit exists in a copy of the
-        store, restore its header and its layout from there instead. A later sweep deletes files that only the layout
-        named.
+        store, restore its header and its layout from there instead. A later sweep deletes files to which only the
+        layout referred.
 
         Also let collections remove commits that a killed process has written only in part, before the second collection
         of the repository. Such a commit prevents collections and erasures. If the missing part exists in a copy of the
@@ -110,8 +110,8 @@ class Maintenance(Handle):
             progress: Called with the number of records read since the last call.
 
         Returns:
-            The commits whose layouts were deleted, those whose layouts were kept because something names them, and the
-            incomplete commits that the next collections remove.
+            The commits whose layouts were deleted, those whose layouts were kept because something refers to them, and
+            the incomplete commits that the next collections remove.
 
         Raises:
             CorruptData: a header, branch or tag is damaged. No layout was deleted.
@@ -213,12 +213,12 @@ class Maintenance(Handle):
         """Delete content that nothing needs, and commits that no branch or tag has ever reached: see
         `graveler_core.gc.collection`.
 
-        Content is not needed if no commit, no staged change and no upload names it, or if it is named only by commits
-        that no retention rule keeps.
+        Content is not needed if no commit, no staged change and no upload refers to it, or only commits that no
+        retention rule keeps.
 
         A first call condemns such content: it cannot be staged any more, but still exists. A call after the grace
-        period deletes what nothing names then, and condemns more. Run it once a day. It also completes an erasure that
-        was interrupted.
+        period deletes content to which nothing refers then, and condemns more. Run it once a day. It also completes an
+        interrupted erasure.
 
         Args:
             grace: Minimum age of content to condemn, and minimum time between condemning and deleting. It must exceed
@@ -229,8 +229,8 @@ class Maintenance(Handle):
             foreign: Also collect objects in the storage namespace that graveler has not created.
             inventory: URI of an inventory to read instead of listing the storage namespace: a manifest
                 (`manifest.json`) of S3 Inventory with Parquet or CSV files, a Parquet file, or a directory of such
-                files. It needs the columns `key`, `size` and `last_modified_date`. Each object without a name is
-                looked up before it is condemned.
+                files. It needs the columns `key`, `size` and `last_modified_date`. Each object without a
+                reference is looked up before it is condemned.
             rules: Retention rules to apply in a dry run, such as `RetentionRules(days=30)`. `None` means those of the
                 repository.
             progress: Called with the number of items examined since the last call.
@@ -240,7 +240,7 @@ class Maintenance(Handle):
 
         Raises:
             InvalidInput: the grace period is too short, the repository is bare, or the inventory is damaged.
-            CorruptData: an item that names content is damaged. Nothing was condemned or deleted.
+            CorruptData: an item that refers to content is damaged. Nothing was condemned or deleted.
             NotFound: the repository has been deleted, or the inventory does not exist.
             Unavailable: the store refuses to delete some objects, which are listed in `details["failed"]`. All others
                 are deleted. Or it refuses to delete objects of an erasure that was interrupted. The collection itself

@@ -75,7 +75,7 @@ class RepositoryRecord(Record):
     since: datetime
     """Time at which the current state was entered."""
     was_active: bool = Field(default=False, exclude_if=operator.not_)
-    """True once the repository has left the state `active`. Only such a repository can be restored."""
+    """True once the repository has left the state `active`. Only such a repository can be undeleted."""
     deletions: int = Field(default=0, ge=0, exclude_if=operator.not_)
     """Number of times that it was deleted. It tells the record of a deletion from that of an earlier one."""
     read_only: bool = Field(default=False, exclude_if=operator.not_)

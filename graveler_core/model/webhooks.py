@@ -1,4 +1,4 @@
-"""Webhooks of a repository: web addresses that are called before and after a change of a branch or a tag.
+"""Webhooks of a repository: URLs that are called before and after a change of a branch or a tag.
 
 See `engine.protocol.hooks` for the steps.
 """
@@ -60,7 +60,7 @@ class HookEvent(StrEnum):
 
 
 class Webhook(BaseModel):
-    """A web address that is called, with a POST request, at some events of a repository."""
+    """A URL that is called, with a POST request, at some events of a repository."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

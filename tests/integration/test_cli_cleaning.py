@@ -49,7 +49,7 @@ def test_a_deletion_is_taken_back(flights: Cli) -> None:
 
 def test_clean_leaves_what_can_be_restored(flights: Cli) -> None:
     flights("repo", "delete", REPOSITORY, "--yes")
-    assert flights("clean", "--yes").out == "removed nothing; left 1 that can be restored\n"
+    assert flights("clean", "--yes").out == "removed nothing; left 1 that can be undeleted\n"
     (report,) = flights("clean", "--yes", REPOSITORY, "--undelete-within", "0s", "--json").documents
     assert (report["repositories"], report["waiting"], report["late"], report["next"]) == (0, 0, 1, None)
     assert flights("repo", "undelete", REPOSITORY).code == 0

@@ -57,7 +57,7 @@ def get_repository(call: Call) -> HttpResponse:
 
 
 def delete_repository(call: Call) -> HttpResponse:
-    """Delete a repository. It can be restored until a cleaner has removed it."""
+    """Delete a repository. It can be undeleted until a cleaner has removed it."""
     call.graveler.delete_repository(call.repository)
     return no_content()
 

@@ -31,7 +31,7 @@ from graveler_core.model.credentials import Credentials
 COMPATIBLE_VERSION: Final = "1.80.0"
 """Version of lakeFS whose API this is. Clients parse it, and enable features that this version has."""
 UNNAMED_SECONDS: Final = 86_400
-"""Minimum time in seconds for which content that nothing names is kept: the shortest grace period of a collection."""
+"""Minimum time in seconds for which content without a reference is kept: the shortest grace period of a collection."""
 _NAMESPACE_PATTERN: Final = "^(s3|gs|az|file|memory)://.+$"
 
 
@@ -97,7 +97,7 @@ def get_version(call: Call) -> HttpResponse:
 
 
 def get_collection_config(call: Call) -> HttpResponse:
-    """Answer with the minimum time in seconds for which content that nothing names is kept."""
+    """Answer with the minimum time in seconds for which content without a reference is kept."""
     return answer(200, GarbageCollectionConfig(grace_period=UNNAMED_SECONDS))
 
 

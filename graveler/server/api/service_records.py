@@ -71,7 +71,7 @@ class AuthCapabilities(ApiResponse):
 
 class GarbageCollectionConfig(ApiResponse):
     grace_period: int
-    """Seconds for which content that nothing names is kept."""
+    """Seconds for which content without a reference is kept."""
 
 
 class UsageReport(ApiResponse):

@@ -31,7 +31,7 @@ class CleaningPlan:
     """
 
     undelete_within: timedelta = timedelta(days=7)
-    """Time for which deleted repositories are kept and can be restored."""
+    """Time for which deleted repositories are kept and can be undeleted."""
     late: timedelta = LATE
     """Time after which no process writes according to an old record. Less only if no process uses the store."""
     building: timedelta = timedelta(hours=1)
@@ -121,7 +121,7 @@ class Waiting:
     """Deleted repositories that wait for a cleaner."""
 
     deleted: int = 0
-    """Number of repositories that can be restored until a cleaner takes them."""
+    """Number of repositories that can be undeleted until a cleaner takes them."""
     purging: int = 0
     """Number of repositories that a cleaner has begun to empty."""
     restoring: int = 0

@@ -60,7 +60,7 @@ def deleted_repositories(
 
 
 def undelete_repository(stores: Stores, name: RepositoryId, uid: str | None = None) -> RepositoryRecord:
-    """Restore a deleted repository under its name, with everything that was staged on it.
+    """Undelete a repository under its name, with everything that was staged on it.
 
     Args:
         stores: Stores of the flow.
@@ -68,7 +68,7 @@ def undelete_repository(stores: Stores, name: RepositoryId, uid: str | None = No
         uid: Selects one of several deleted repositories with this name. By default, the last one that was deleted.
 
     Raises:
-        NotFound: No repository with this name can be restored (`RepositoryNotFound`). The message states the reason.
+        NotFound: No repository with this name can be undeleted (`RepositoryNotFound`). The message states the reason.
         CorruptData: An entry is damaged: the one that `uid` names, or any entry of this name if `uid` is not given.
         NotUnique: Another repository has the name by now (`RepositoryExists`).
         Conflict: Another process is restoring or deleting it, has deleted it again, or took over (`LostRace`). An
