@@ -55,6 +55,20 @@ def told_to_dagster(retry_number: int) -> Iterator[None]:
         raise _retry(retry_number) from e
 
 
+def missing_checks(failure: dg.Failure) -> list[str]:
+    """Return the names of the required checks for which there was no report, if no other one has failed.
+
+    Args:
+        failure: Failure of a merge.
+    """
+    from graveler_core.errors import Kind, PermissionDenied
+
+    error = failure.__cause__
+    if not isinstance(error, PermissionDenied) or error.kind is not Kind.ChecksRequired or error.details["failed"]:
+        return []
+    return list(error.details["missing"])
+
+
 def retries(context: dg.OpExecutionContext) -> dict[str, Any]:
     """Return metadata of the retries of a step: their number and the error of each attempt; empty without retries."""
     if context.retry_number == 0:

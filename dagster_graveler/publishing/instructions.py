@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from shlex import quote
 
 import dagster as dg
 
@@ -57,6 +58,23 @@ def run_again(group: TableGroup, place: BranchIdentity, run: dg.DagsterRun | Non
     return (
         f"To publish, run again: materialize all tables and {group.publish_asset}{of} in one run, which begins a new "
         f"branch. To discard this branch: graveler branch delete graveler://{place.repository}/{place.branch}"
+    )
+
+
+def unreported(group: TableGroup, repository: str, into: str, missing: Sequence[str]) -> str:
+    """Return advice on required checks that no report of a publication explains.
+
+    Args:
+        group: The group of the branch.
+        repository: The repository.
+        into: Name of the published branch.
+        missing: Names of the checks.
+    """
+    names = " ".join(quote(name) for name in missing)
+    return (
+        f"no publication is known to have reported {', '.join(map(repr, missing))} for an unchanged table, and no run "
+        f"of {group.publish_asset} evaluates it. If its table or check was removed or renamed, stop requiring it: "
+        f"graveler check unrequire graveler://{repository}/{into} {names}"
     )
 
 

@@ -10,20 +10,22 @@ merge sees the other run's commit, and is refused if both runs replaced the same
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import dagster as dg
 
 from dagster_graveler.data_version import DATA_VERSION_TAG
+from dagster_graveler.ops.failures import missing_checks
 from dagster_graveler.ops.merge import MergeConfig, check_merge, merged
 from dagster_graveler.publishing.branch_choice import Chosen
 from dagster_graveler.publishing.evidence import BranchIdentity, Evidence, gather
 from dagster_graveler.publishing.groups import TableGroup
-from dagster_graveler.publishing.instructions import kept, run_again, what_to_do
+from dagster_graveler.publishing.instructions import kept, run_again, unreported, what_to_do
 from dagster_graveler.publishing.publisher import MergeTarget, Publisher
-from dagster_graveler.publishing.reports import report, require
+from dagster_graveler.publishing.reports import CheckReports
 from dagster_graveler.publishing.verdict import Changes, Verdict, committed_changes, judge, verdicts_table
 from dagster_graveler.publishing.written import PUBLISHED, STATE
 from dagster_graveler.resources.graveler_branch import GravelerBranch
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 KEPT = "kept"
 NOTHING = "nothing to publish"
 ALREADY = "already published"
+_Made = TypeVar("_Made")
 _LOST = ("MergeConflict", "PrefixChanged")
 """Kinds of errors of a merge that is refused because another publication was merged first."""
 
@@ -67,6 +70,11 @@ class Judged:
         """The branch."""
         return BranchIdentity(self.branch.repository, self.branch.name, self.branch.uid)
 
+    @property
+    def reports(self) -> CheckReports:
+        """Reports of the checks that `into` requires."""
+        return CheckReports(self.repository, self.target.group, self.verdict, self.commit, self.branch.into)
+
 
 def publish_targets(context: dg.OpExecutionContext, publisher: Publisher) -> Iterator[Published]:
     """Publish the branches of a run. Yield the result of each target as soon as it is known.
@@ -88,10 +96,7 @@ def publish_targets(context: dg.OpExecutionContext, publisher: Publisher) -> Ite
     if not all(each.verdict.good for each in judged):
         raise _refused(context, judged)
     for each in judged:
-        group = each.target.group
-        if group.require:
-            require(each.repository, group, each.branch.into)
-        report(each.repository, group, each.verdict, each.commit)
+        each.reports.report()
     _check_merges(context, judged)
     done: list[Published] = []
     for one in found:
@@ -169,19 +174,29 @@ def _check_merges(context: dg.OpExecutionContext, judged: Sequence[Judged]) -> N
     """Refuse if one of several merges would be refused now. A single merge needs no check before."""
     if len(judged) > 1:
         for each in judged:
-            try:
-                check_merge(context, _config(context, each), each.branch.graveler)
-            except dg.Failure as refused:
-                raise _lost(context, each, refused, ()) from refused
+            _allowed(context, each, (), partial(check_merge, context, _config(context, each), each.branch.graveler))
+
+
+def _allowed(
+    context: dg.OpExecutionContext, each: Judged, done: Sequence[Published], merge: Callable[[], _Made]
+) -> _Made:
+    """Merge. If required checks are missing that hold for the commit, report them, and merge again."""
+    while True:
+        try:
+            return merge()
+        except dg.Failure as refused:
+            missing = missing_checks(refused)
+            if not missing or not each.reports.report_missing(missing):
+                raise _lost(context, each, refused, done) from refused
 
 
 def _merge(context: dg.OpExecutionContext, each: Judged, done: Sequence[Published]) -> Published:
-    try:
-        made = merged(context, _config(context, each), each.branch.graveler, _merge_metadata(each))
-    except dg.Failure as refused:
-        raise _lost(context, each, refused, done) from refused
+    config, metadata = _config(context, each), _merge_metadata(each)
+    made = _allowed(context, each, done, partial(merged, context, config, each.branch.graveler, metadata))
     is_published = each.commit in each.repository.commit(made.value).parents
     if is_published:
+        if each.target.group.require:
+            each.reports.require()
         _observe_tables(context, each.verdict, made.value)
     shown = {**made.metadata, each.target.group.commit_label: made.value, "merged": each.branch.name}
     return Published(
@@ -232,6 +247,8 @@ def _lost(context: dg.OpExecutionContext, each: Judged, refused: dg.Failure, don
     if str(getattr(more.get("kind"), "value", "")) in _LOST:
         reasons.append("another run published the same data meanwhile")
         advice = run_again(group, each.place, context.run)
+    if missing := missing_checks(refused):
+        reasons.append(unreported(group, each.branch.repository, each.branch.into, missing))
     told = [kept(each.place, reasons, advice, group.member_of is not None)]
     merged_before = [one for one in done if one.metadata[STATE] == PUBLISHED]
     told += [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,8 +15,11 @@ from graveler_core.cli.session import Session, verb
 from graveler_core.cli.uri import HERE, ref_uri, repository_uri
 from graveler_core.documents.values import Document
 from graveler_core.documents.versions import check_document
+from graveler_core.errors import Conflict, InvalidInput
 
 if TYPE_CHECKING:
+    from graveler_core.facade.checks import CheckRules
+    from graveler_core.facade.repository import Repository
     from graveler_core.model.checks import CheckReport
 
 app = typer.Typer(name="check", help="Report the results of checks, and require checks before a merge.")
@@ -68,6 +72,37 @@ def require(session: Session, uri: PatternUri, names: Names = None, *, yes: YesO
     with session.working("changing the required checks"):
         rules = session.repository(target).require_checks(target.ref, names or [])
     session.out.rows(rules.items(), CHECK_RULES)
+
+
+@verb(app, "unrequire")
+def unrequire(
+    session: Session,
+    uri: PatternUri,
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of the checks.")],
+) -> None:
+    """Remove checks from the rule with exactly this pattern. Its other checks stay required.
+
+    JSON: a line for each remaining rule with type ("required checks"), pattern, checks.
+    """
+    target = ref_uri(uri)
+    with session.working("changing the required checks"):
+        rules = _without(session.repository(target), target.ref, names)
+    session.out.rows(rules.items(), CHECK_RULES)
+
+
+def _without(repository: Repository, pattern: str, names: list[str]) -> CheckRules:
+    """Remove checks from a rule. If another process changes the rules meanwhile, they are read again."""
+    while True:
+        rules = repository.required_checks()
+        present = rules.get(pattern, ())
+        if unknown := [name for name in names if name not in present]:
+            raise InvalidInput(
+                f"checks {', '.join(map(repr, unknown))}: not required by the rule {pattern!r} of repository "
+                f"{repository.id!r}"
+            )
+        with suppress(Conflict):
+            kept = [name for name in present if name not in names]
+            return repository.require_checks(pattern, kept, if_rules=rules)
 
 
 @verb(app, "required")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+from graveler_core.facade.checks import CheckRules
+from graveler_core.facade.repository import Repository
 from tests.integration.command_line import Cli, put, refused
 
 MAIN, DEV, REPOSITORY = "graveler://flights/main", "graveler://flights/dev", "graveler://flights"
@@ -40,3 +44,21 @@ def test_rules_of_a_repository(flights: Cli) -> None:
     refused(flights("check", "require", "graveler://flights/a b", "rows"), "a b")
     refused(flights("check", "report", "graveler://flights/nothing", "rows", "--passed"), "nothing")
     assert flights("check", "report", MAIN, "rows").code == 2
+
+
+def test_single_checks_are_removed_from_a_rule(flights: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    flights("check", "require", MAIN, "rows", "keys", "old")
+    assert flights("check", "unrequire", MAIN, "old", "--json").documents == [rule("main", ["keys", "rows"])]
+    refused(flights("check", "unrequire", MAIN, "rows", "old"), "'old': not required by the rule 'main'")
+    real = Repository.required_checks
+
+    def required_checks(self: Repository) -> CheckRules:
+        """Read the rules. Another process changes them immediately afterwards."""
+        found = real(self)
+        monkeypatch.setattr(Repository, "required_checks", real)
+        self.require_checks("main", ["rows", "keys", "new"])
+        return found
+
+    monkeypatch.setattr(Repository, "required_checks", required_checks)
+    assert flights("check", "unrequire", MAIN, "rows", "--json").documents == [rule("main", ["keys", "new"])]
+    assert flights("check", "unrequire", MAIN, "keys", "new", "--json").documents == []

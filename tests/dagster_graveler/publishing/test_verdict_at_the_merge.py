@@ -189,4 +189,4 @@ def test_required_checks_are_reported_before_the_merge(lake: Lake) -> None:
     assert lake.run("raw", PUBLISH, raw=["another"]).success
     assert lake.published("raw") == ["another"]
     reported = lake.repository.checks(lake.repository.commit("main").parents[1])
-    assert reported["weather/good"].message == "table weather is unchanged"
+    assert reported["weather/good"].message == "table at path weather is unchanged"

@@ -58,7 +58,9 @@ ADDS = """
     restore, revert,
     tag create, transplant
 """
-UNDONE_BY_ANOTHER_COMMAND = "iam attach, iam detach, iam member add, iam member remove, mv, repo read-only"
+UNDONE_BY_ANOTHER_COMMAND = """
+    check unrequire, iam attach, iam detach, iam member add, iam member remove, mv, repo read-only
+"""
 REPLACES_BY_A_GIVEN_VALUE = """
     branch protect, cp, get, hook set, iam policy update, iam secrets-key rotate, put, repo metadata,
     repo settings, repo thresholds, retention set, stage, tag assign
