@@ -1,7 +1,7 @@
 """Sensors that request compactions: one for high pressure, one for failed compactions.
 
-A tick reads the counters of staged changes and the branches they belong to, one page at a time. It never reads
-staged changes.
+A tick reads the counters of staged changes and the branches they belong to, one page at a time, and stops after half a
+minute. It never reads staged changes.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import dagster as dg
 from dagster_graveler.run_tags import COMPACTION_TAG, UID_TAG
 from dagster_graveler.sensors import cursors
 from dagster_graveler.sensors.compaction_requests import USUAL, Pace, ask, asked_again, branches_at_work, ended_runs
+from dagster_graveler.sensors.tick_time import SECONDS, TickTime, in_half_the_time
 from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
@@ -80,7 +81,8 @@ def make_compaction_sensor(
         graveler = getattr(context.resources, resource_key).graveler()
         cursor = cursors.read(_Cursor, context.cursor)
         page = _looked_at(graveler.pressures(prefix, cursor.after, pace.page), set(cursor.over), pace.page)
-        wanted = ((item, "; ".join(item.pressure.reasons)) for item in page.over)
+        worst_first = in_half_the_time(context.log, page.over)
+        wanted = ((item, "; ".join(item.pressure.reasons)) for item in worst_first)
         asked = ask(context.instance, job.name, wanted, pace)
         said = _summary(page) + asked.words()
         if asked.requests:
@@ -145,11 +147,13 @@ def _named(name: str, prefix: str) -> str:
 
 
 def _looked_at(found: Iterable[BranchPressure], were_over: set[str], size: int) -> _Page:
+    """Look at the next branches, for half of the time of the tick, and at least at one."""
     from graveler_core.staging.pressure import pressure
 
     over, nearest, count, last = [], None, 0, ""
+    reading = TickTime(SECONDS / 2)
     for item in found:
-        count, last = count + 1, item.token
+        count += 1
         if nearest is None or item.pressure.value > nearest.pressure.value:
             nearest = item
         now = item.pressure
@@ -157,8 +161,11 @@ def _looked_at(found: Iterable[BranchPressure], were_over: set[str], size: int) 
             now = pressure(item.load, item.thresholds, was_over=True)
         if now.over:
             over.append(replace(item, pressure=now))
+        if count == size or reading.is_over:
+            last = item.token
+            break
     over.sort(key=lambda item: -item.pressure.value)
-    return _Page(count, over, nearest, last if count == size else "")
+    return _Page(count, over, nearest, last)
 
 
 def _mark(item: BranchPressure) -> str:

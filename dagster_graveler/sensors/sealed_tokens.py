@@ -19,7 +19,7 @@ from pydantic import Field
 from dagster_graveler.sensors import cursors
 from dagster_graveler.sensors.compaction_requests import USUAL, Pace, ask, newest_layer
 from dagster_graveler.sensors.skipping import skipped
-from dagster_graveler.sensors.tick_time import SECONDS, TickTime
+from dagster_graveler.sensors.tick_time import SECONDS, TickTime, in_half_the_time
 from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
@@ -141,11 +141,7 @@ def _wanted(
     """Yield the branches to compact, with the reason, for half of the time of the tick. The others wait."""
     from graveler_core.errors import CorruptData, NotFound
 
-    asking = TickTime(SECONDS / 2)
-    for number, (repository, branch) in enumerate(old):
-        if number and asking.is_over:
-            log.info(f"{counted(len(old) - number, 'branch')} left to a later tick: the time of this one is over")
-            return
+    for repository, branch in in_half_the_time(log, old):
         try:
             item = graveler.repository(repository).branch(branch.id).pressure()
         except NotFound:

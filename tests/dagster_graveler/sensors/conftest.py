@@ -9,6 +9,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from dagster_graveler.sensors import tick_time
 from graveler_core import connect
 from graveler_core.facade.graveler import Graveler
 
@@ -34,6 +35,7 @@ class SensorTick:
 
 
 Evaluate = Callable[..., SensorTick]
+Slow = Callable[[object, str, float], None]
 
 
 @pytest.fixture(autouse=True)
@@ -76,3 +78,21 @@ def tick(instance: dg.DagsterInstance) -> Evaluate:
         )
 
     return evaluate
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
+    """`slow(owner, method, seconds)`: make each call of a method take some time of the tick."""
+    now = [0.0]
+    monkeypatch.setattr(tick_time, "monotonic", lambda: now[0])
+
+    def make(owner: object, method: str, seconds: float) -> None:
+        real = getattr(owner, method)
+
+        def made(*args: Any, **options: Any) -> Any:
+            now[0] += seconds
+            return real(*args, **options)
+
+        monkeypatch.setattr(owner, method, made)
+
+    return make

@@ -12,10 +12,11 @@ import time_machine
 from dagster_graveler.sensors.compaction import make_compaction_sensor
 from dagster_graveler.sensors.compaction_requests import Pace
 from graveler_core import Thresholds
+from graveler_core.engine.staging import pressure
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
-from tests.dagster_graveler.sensors.conftest import Evaluate
+from tests.dagster_graveler.sensors.conftest import Evaluate, Slow
 from tests.dagster_graveler.sensors.runs import compaction, queue, run
 
 SENSOR = make_compaction_sensor(compaction)
@@ -252,3 +253,30 @@ def test_a_sensor_may_be_for_one_repository(tick: Evaluate, store: Graveler, lak
 def test_it_is_on_by_default() -> None:
     assert SENSOR.default_status is dg.DefaultSensorStatus.RUNNING
     assert SENSOR.name == "compaction"
+
+
+def test_a_tick_over_many_branches_stops_in_time_and_the_next_one_goes_on(
+    tick: Evaluate, lake: Repository, slow: Slow
+) -> None:
+    for name in "abcde":
+        remove(lake.create_branch(name, source="main"), 1_000)
+    slow(pressure, "_pressure", 10.0)
+    cursor, seen = None, []
+    for _ in range(3):
+        answer = tick(SENSOR, cursor)
+        cursor = answer.cursor
+        seen.append([request.tags["graveler/branch"] for request in answer.requests])
+    assert seen == [["a", "b"], ["c", "d"], ["e"]]
+
+
+def test_branches_that_a_tick_has_no_time_to_ask_for_are_left_to_a_later_one(
+    tick: Evaluate, instance: dg.DagsterInstance, lake: Repository, slow: Slow
+) -> None:
+    for name in "abc":
+        remove(lake.create_branch(name, source="main"), 1_000)
+    slow(dg.DagsterInstance, "get_run_records", 10.0)
+    answer = tick(SENSOR)
+    assert [request.tags["graveler/branch"] for request in answer.requests] == ["a", "b"]
+    for request in answer.requests:
+        queue(instance, request, dg.DagsterRunStatus.STARTED)
+    assert [request.tags["graveler/branch"] for request in tick(SENSOR, answer.cursor).requests] == ["c"]

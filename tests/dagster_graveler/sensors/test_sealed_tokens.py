@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 
 import dagster as dg
 import pytest
 import time_machine
 
-from dagster_graveler.sensors import tick_time
 from dagster_graveler.sensors.compaction_requests import Pace
 from dagster_graveler.sensors.sealed_tokens import make_sealed_tokens_sensor
 from graveler_core.facade.branch import Branch
@@ -19,7 +16,7 @@ from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.model.ids import BranchId
 from graveler_core.records import layout as keys
-from tests.dagster_graveler.sensors.conftest import Evaluate
+from tests.dagster_graveler.sensors.conftest import Evaluate, Slow
 from tests.dagster_graveler.sensors.runs import compaction
 
 SENSOR = make_sealed_tokens_sensor(compaction, minutes=30)
@@ -119,26 +116,8 @@ def test_pages_cross_repositories_and_go_round(
     assert asked == [[], [], [("lake", "a"), ("lake", "main")], [("other", "main")]]
 
 
-@pytest.fixture
-def slow(monkeypatch: pytest.MonkeyPatch) -> Callable[[type, str, float], None]:
-    """`slow(owner, method, seconds)`: make each call of a method take some time of the tick."""
-    now = [0.0]
-    monkeypatch.setattr(tick_time, "monotonic", lambda: now[0])
-
-    def make(owner: type, method: str, seconds: float) -> None:
-        real = getattr(owner, method)
-
-        def made(*args: Any, **options: Any) -> Any:
-            now[0] += seconds
-            return real(*args, **options)
-
-        monkeypatch.setattr(owner, method, made)
-
-    return make
-
-
 def test_a_tick_over_many_repositories_stops_in_time_and_the_next_one_goes_on(
-    tick: Evaluate, store: Graveler, monkeypatch: pytest.MonkeyPatch, slow: Callable[[type, str, float], None]
+    tick: Evaluate, store: Graveler, monkeypatch: pytest.MonkeyPatch, slow: Slow
 ) -> None:
     names = [f"lake-{number}" for number in range(7)]
     for name in names:
@@ -153,7 +132,7 @@ def test_a_tick_over_many_repositories_stops_in_time_and_the_next_one_goes_on(
 
 
 def test_branches_whose_pressure_a_tick_has_no_time_to_read_are_left_to_a_later_one(
-    tick: Evaluate, lake: Repository, monkeypatch: pytest.MonkeyPatch, slow: Callable[[type, str, float], None]
+    tick: Evaluate, lake: Repository, monkeypatch: pytest.MonkeyPatch, slow: Slow
 ) -> None:
     for name in "abc":
         crash_in_commit(lake.create_branch(name, source="main"), monkeypatch)
