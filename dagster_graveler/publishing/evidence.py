@@ -179,14 +179,35 @@ def gather(
     return found
 
 
-def runs_on(instance: dg.DagsterInstance, place: BranchIdentity) -> list[dg.DagsterRun]:
+def runs_on(instance: dg.DagsterInstance, place: BranchIdentity, newest: int | None = None) -> list[dg.DagsterRun]:
     """Return the runs that used a branch, oldest first. Runs that only inherited the tags of a parent do not count.
 
     A run that was started with the tag of the branch counts, although it may have ended before it marked itself.
+
+    Args:
+        instance: The instance of the runs.
+        place: The branch.
+        newest: Number of runs to read, the newest ones. `None` means all.
     """
-    tags = branch_mark(place.repository, MarkedBranch(place.branch, place.uid))
-    runs = instance.get_runs(dg.RunsFilter(tags=tags), ascending=True)
-    return [run for run in runs if run.tags.get(MARKED_TAG, run.run_id) == run.run_id]
+    runs = instance.get_runs(_on(place), limit=newest)
+    return [run for run in reversed(runs) if run.tags.get(MARKED_TAG, run.run_id) == run.run_id]
+
+
+def require_few_runs(instance: dg.DagsterInstance, place: BranchIdentity, maximum: int) -> None:
+    """Require that few runs have the tag of a branch.
+
+    Raises:
+        LimitExceeded: (`TooManyItems`) There are more.
+    """
+    from graveler_core.errors import Kind
+    from graveler_core.model.limit import require_limit
+
+    number = instance.get_runs_count(_on(place))
+    require_limit(f"branch {place.branch!r}", number, maximum, "runs", Kind.TooManyItems)
+
+
+def _on(place: BranchIdentity) -> dg.RunsFilter:
+    return dg.RunsFilter(tags=branch_mark(place.repository, MarkedBranch(place.branch, place.uid)))
 
 
 def _read_run(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from dagster_graveler.publishing.evidence import BranchIdentity, Evidence, gather, runs_on
+from dagster_graveler.publishing.evidence import BranchIdentity, Evidence, gather, require_few_runs, runs_on
 from dagster_graveler.publishing.kept import KeptBranch
 from dagster_graveler.publishing.publish_requests import refusal, waits_after_attempt
 from dagster_graveler.publishing.publisher import MergeTarget, Publisher
@@ -22,6 +22,9 @@ from dagster_graveler.sensors.tick_time import SECONDS, OutOfTime, TickTime
 if TYPE_CHECKING:
     from graveler_core.facade.repository import Repository
     from graveler_core.model.entities import BranchRecord
+
+_MOST_RUNS = 2_000
+"""Maximum number of runs that have used a branch which a tick examines. It reads the events of each run."""
 
 
 def opened(branch: GravelerBranch) -> "Repository | None":
@@ -66,12 +69,12 @@ class BranchExamination:
         return [kept for kept in found if kept is not None], last
 
     def _ended_runs(self, target: MergeTarget, place: BranchIdentity) -> list[dg.DagsterRun]:
-        """Return the runs on a branch; none if it is not for the sensor to decide about it now."""
-        if place.branch == self._branch(target).into:
+        """Return the newest runs on a branch; none if it is not for the sensor to decide about it now."""
+        if place.branch == self._branch(target).into or not self._is_of_runs(place):
             return []
-        runs = runs_on(self.context.instance, place)
-        is_own = any(self._is_own(run, place) for run in runs) and self._is_of_runs(place)
-        return runs if is_own and all(run.status in ENDED for run in runs) else []
+        runs = runs_on(self.context.instance, place, _MOST_RUNS)
+        is_own = all(run.status in ENDED for run in runs) and any(self._is_own(run, place) for run in reversed(runs))
+        return runs if is_own else []
 
     def _examined(
         self, target: MergeTarget, repository: "Repository", place: BranchIdentity, runs: Sequence[dg.DagsterRun]
@@ -133,6 +136,7 @@ class BranchExamination:
         from graveler_core.errors import NotFound
 
         group = target.group
+        require_few_runs(self.context.instance, place, _MOST_RUNS)
         try:
             evidence = gather(self.context.instance, group, place, watch=self.time.check)
             into = self._branch(target).into
@@ -160,7 +164,7 @@ class BranchExamination:
 
     def _is_unused(self, place: BranchIdentity) -> bool:
         """Return true if all runs on a branch have ended."""
-        return all(run.status in ENDED for run in runs_on(self.context.instance, place))
+        return all(run.status in ENDED for run in runs_on(self.context.instance, place, _MOST_RUNS))
 
     def _of_other(self, other: KeptBranch) -> Iterator[str]:
         yield from other.verdict.reasons

@@ -121,6 +121,29 @@ def test_a_branch_with_too_many_events_is_reported_and_the_next_one_is_published
     assert request.tags["graveler/branch"] == "b"
 
 
+def test_a_branch_with_too_many_runs_is_reported_and_its_runs_are_not_read(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.use(publish="asset")
+    leave_good(lake, "a", *TABLES, runs=4)
+    leave_good(lake, "b", "raw", runs=3)
+    monkeypatch.setattr(examination, "_MOST_RUNS", 3)
+    real, read = dg.DagsterInstance.get_runs, []
+
+    def get_runs(*args: Any, **options: Any) -> Any:
+        read.append(real(*args, **options))
+        return read[-1]
+
+    monkeypatch.setattr(dg.DagsterInstance, "get_runs", get_runs)
+    result = tick(lake)
+    (event,) = result.asset_events
+    assert event.metadata["graveler/branch"].value == "a"
+    assert "branch 'a': has 4 runs; the maximum is 3" in str(event.description)
+    assert max(map(len, read)) == 3
+    (request,) = result.run_requests or ()
+    assert request.tags["graveler/branch"] == "b"
+
+
 @pytest.mark.parametrize(
     ("error", "reports"),
     [
