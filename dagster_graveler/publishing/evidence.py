@@ -17,6 +17,7 @@ from dagster_graveler.publishing.groups import GroupTable, TableGroup
 from dagster_graveler.publishing.written import ADDED, CONTENT, REPLACED, partition_prefixes
 from dagster_graveler.run_tags import MARKED_TAG, MarkedBranch, branch_mark
 from dagster_graveler.runs import partition_label, range_of_checks
+from dagster_graveler.sensors.run_states import ENDED
 from dagster_graveler.sensors.tick_time import Watch, unwatched
 
 _EVENTS = {
@@ -190,7 +191,20 @@ def runs_on(instance: dg.DagsterInstance, place: BranchIdentity, newest: int | N
         newest: Number of runs to read, the newest ones. `None` means all.
     """
     runs = instance.get_runs(_on(place), limit=newest)
-    return [run for run in reversed(runs) if run.tags.get(MARKED_TAG, run.run_id) == run.run_id]
+    return [run for run in reversed(runs) if _uses_itself(run)]
+
+
+def is_in_use(instance: dg.DagsterInstance, place: BranchIdentity, besides: str = "") -> bool:
+    """Return true if a run that has used a branch has not ended.
+
+    Args:
+        instance: The instance of the runs.
+        place: The branch.
+        besides: Id of a run that does not count.
+    """
+    active = [status for status in dg.DagsterRunStatus if status not in ENDED]
+    runs = instance.get_runs(_on(place, active))
+    return any(_uses_itself(run) and run.run_id != besides for run in runs)
 
 
 def require_few_runs(instance: dg.DagsterInstance, place: BranchIdentity, maximum: int) -> None:
@@ -206,8 +220,12 @@ def require_few_runs(instance: dg.DagsterInstance, place: BranchIdentity, maximu
     require_limit(f"branch {place.branch!r}", number, maximum, "runs", Kind.TooManyItems)
 
 
-def _on(place: BranchIdentity) -> dg.RunsFilter:
-    return dg.RunsFilter(tags=branch_mark(place.repository, MarkedBranch(place.branch, place.uid)))
+def _on(place: BranchIdentity, statuses: Sequence[dg.DagsterRunStatus] = ()) -> dg.RunsFilter:
+    return dg.RunsFilter(tags=branch_mark(place.repository, MarkedBranch(place.branch, place.uid)), statuses=statuses)
+
+
+def _uses_itself(run: dg.DagsterRun) -> bool:
+    return run.tags.get(MARKED_TAG, run.run_id) == run.run_id
 
 
 def _read_run(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from dagster_graveler.publishing.evidence import BranchIdentity, Evidence, gather, require_few_runs, runs_on
+from dagster_graveler.publishing.evidence import BranchIdentity, Evidence, gather, is_in_use, require_few_runs, runs_on
 from dagster_graveler.publishing.kept import KeptBranch
 from dagster_graveler.publishing.publish_requests import refusal, waits_after_attempt
 from dagster_graveler.publishing.publisher import MergeTarget, Publisher
@@ -16,7 +16,6 @@ from dagster_graveler.publishing.written import content_digest
 from dagster_graveler.resources.graveler_branch import GravelerBranch
 from dagster_graveler.run_tags import MarkedBranch, marked_branch, publish_tag
 from dagster_graveler.runs import is_created_by_run, planned_assets
-from dagster_graveler.sensors.run_states import ENDED
 from dagster_graveler.sensors.tick_time import SECONDS, OutOfTime, TickTime
 
 if TYPE_CHECKING:
@@ -72,9 +71,10 @@ class BranchExamination:
         """Return the newest runs on a branch; none if it is not for the sensor to decide about it now."""
         if place.branch == self._branch(target).into or not self._is_of_runs(place):
             return []
+        if is_in_use(self.context.instance, place):
+            return []
         runs = runs_on(self.context.instance, place, _MOST_RUNS)
-        is_own = all(run.status in ENDED for run in runs) and any(self._is_own(run, place) for run in reversed(runs))
-        return runs if is_own else []
+        return runs if any(self._is_own(run, place) for run in reversed(runs)) else []
 
     def _examined(
         self, target: MergeTarget, repository: "Repository", place: BranchIdentity, runs: Sequence[dg.DagsterRun]
@@ -115,7 +115,7 @@ class BranchExamination:
             there = self._of_same_runs(other, runs) if other is not target else None
             if there is None:
                 continue
-            if not self._is_unused(there[1]):
+            if is_in_use(self.context.instance, there[1]):
                 return None
             if (found := self._judged(other, *there)) is not None:
                 together[other.group.key] = found
@@ -161,10 +161,6 @@ class BranchExamination:
                 found = BranchIdentity(repository.id, *marked)
                 return (repository, found) if self._branch(target).has(*marked) else None
         return None
-
-    def _is_unused(self, place: BranchIdentity) -> bool:
-        """Return true if all runs on a branch have ended."""
-        return all(run.status in ENDED for run in runs_on(self.context.instance, place, _MOST_RUNS))
 
     def _of_other(self, other: KeptBranch) -> Iterator[str]:
         yield from other.verdict.reasons

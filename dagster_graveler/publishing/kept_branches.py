@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import dagster as dg
 
+from dagster_graveler.publishing.evidence import is_in_use
 from dagster_graveler.publishing.examination import BranchExamination, opened
 from dagster_graveler.publishing.groups import TableGroup
 from dagster_graveler.publishing.instructions import examine, what_to_do
@@ -143,7 +144,7 @@ def _delete(
         return False
     try:
         branch = repository.branch(kept.place.branch).record()
-        if str(branch.uid) != kept.place.uid:
+        if str(branch.uid) != kept.place.uid or is_in_use(context.instance, kept.place):
             return False
         why = f"kept for more than {counted(keep_for.days, 'day')}: {'; '.join(kept.reasons)}"
         repository.delete_branch(kept.place.branch, expected=branch.commit_id, by="dagster", message=why[:500])

@@ -13,6 +13,7 @@ from dagster_graveler.beta import beta_accepted
 from dagster_graveler.display.show import shown_metadata
 from dagster_graveler.ops.commit import CommitConfig, committed
 from dagster_graveler.ops.failures import RETRIES, told_to_dagster
+from dagster_graveler.publishing.evidence import BranchIdentity, is_in_use
 from dagster_graveler.publishing.merging import ALREADY, NOTHING, Published, message, publish_targets
 from dagster_graveler.publishing.published_branch import materialize_branch
 from dagster_graveler.publishing.publisher import Publisher
@@ -113,19 +114,26 @@ def deletion_hook(publisher: Publisher) -> dg.HookDefinition:
             if branch.exists():
                 place = MarkedBranch(branch.name, branch.uid)
                 if is_created_by_run(context.instance, branch.repository, place):
-                    _delete_merged(branch)
+                    _delete_merged(context, branch)
 
     return delete_merged
 
 
-def _delete_merged(branch: GravelerBranch) -> None:
-    """Delete a branch that was merged, or whose commits change nothing together."""
+def _delete_merged(context: dg.HookContext, branch: GravelerBranch) -> None:
+    """Delete a branch that was merged, or whose commits change nothing together.
+
+    A branch that another run still uses is kept, because what that run writes would be deleted with it. The last such
+    run or the sensor over kept branches deletes it.
+    """
     from graveler_core.errors import Conflict
 
     repository = branch.open_repository()
     head = repository.commit(branch.name).id
     unmerged = repository.diff(branch.into, head, limit=1, since_merge_base=True)
     uncommitted = repository.branch(branch.name).uncommitted(limit=1)
-    if not any(True for changes in (unmerged, uncommitted) for _ in changes):
+    if any(True for changes in (unmerged, uncommitted) for _ in changes):
+        return
+    place = BranchIdentity(branch.repository, branch.name, branch.uid)
+    if not is_in_use(context.instance, place, besides=context.run_id):
         with suppress(Conflict):  # another run has committed to it since
             repository.delete_branch(branch.name, expected=head)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import dagster as dg
 import pytest
 from dagster._core.definitions.sensor_definition import SensorExecutionData
 
 from dagster_graveler.publishing import kept_branches, ops
+from dagster_graveler.run_tags import MARKED_TAG
 from tests.dagster_graveler.publishing import small_lake
 from tests.dagster_graveler.publishing.conftest import Lake
 from tests.dagster_graveler.publishing.small_lake import PUBLISH, TABLES
@@ -115,6 +117,24 @@ def test_an_old_branch_is_deleted_but_not_before_it_was_reported(lake: Lake) -> 
     assert len(lake.branches()) == 1
     assert "1 deleted" in str(tick(lake).skip_message)
     assert lake.branches() == []
+
+
+def test_an_old_branch_that_a_run_joins_during_the_tick_is_not_deleted(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.use(keep_for=timedelta(0))
+    left = lake.run(cleaned=["bad"]).dagster_run
+    assert tick(lake).asset_events
+    real = kept_branches._reported
+    tags = {**lake.instance.get_runs()[0].tags, MARKED_TAG: "joined"}
+
+    def reported(*args: Any) -> Any:
+        lake.instance.add_run(left._replace(run_id="joined", tags=tags, status=dg.DagsterRunStatus.STARTED))
+        return real(*args)
+
+    monkeypatch.setattr(kept_branches, "_reported", reported)
+    tick(lake)
+    assert len(lake.branches()) == 1
 
 
 def test_many_branches_are_each_reported_once_and_deleted(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

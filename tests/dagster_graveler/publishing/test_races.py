@@ -73,6 +73,29 @@ def test_a_write_that_is_deleted_with_a_published_branch_is_not_reported_as_publ
     assert lake.branches() == []
 
 
+def test_a_merged_branch_is_not_deleted_while_another_run_uses_it(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a run without the publish asset could succeed although its write was deleted."""
+    work = {"graveler/branch": "work"}
+    assert lake.run(*TABLES, tags=work).success
+    call, published = Branch.remove_prefix, []
+
+    def and_publish(*args: Any, **options: Any) -> Any:
+        with monkeypatch.context() as original:
+            original.setattr(Branch, "remove_prefix", call)
+            if not published:
+                published.append(lake.run(PUBLISH, tags=work).success)
+        return call(*args, **options)
+
+    monkeypatch.setattr(Branch, "remove_prefix", and_publish)
+    assert lake.run("raw", tags=work, raw=["new"]).success
+    assert published == [True]
+    assert lake.published("raw") == ["raw row"]
+    assert lake.branches() == ["work"]
+    assert lake.run(PUBLISH, tags=work).success
+    assert lake.published("raw") == ["new"]
+    assert lake.branches() == []
+
+
 PROGRAM = """\
 import dagster as dg
 
