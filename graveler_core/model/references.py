@@ -10,7 +10,9 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 from enum import StrEnum
+from typing import NoReturn
 
+from graveler_core.errors import CorruptData
 from graveler_core.model import past
 from graveler_core.model.entities import BranchRecord, Record, Tag
 from graveler_core.model.ids import CommitId, Nonce
@@ -161,3 +163,12 @@ def _steps(of: tuple[ReferenceType, str, str], said: str, head: CommitId | None)
             after=step.commit if created else head,
         )
         head = step.commit
+
+
+def refuse_damaged_event(damage: CorruptData) -> NoReturn:
+    """Raise the error of a pending event that cannot be read. It names the command that removes the event."""
+    raise CorruptData(
+        f"{damage.message}; `graveler reflog --mend` (mend_reflog) removes this event",
+        kind=damage.kind,
+        **damage.details,
+    ) from damage

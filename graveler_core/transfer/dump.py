@@ -50,7 +50,7 @@ from graveler_core.kv.store import Store
 from graveler_core.model.dump import DumpedBranch, DumpedRepository, DumpEnd
 from graveler_core.model.entities import BranchRecord, RepositoryRecord
 from graveler_core.model.ids import CommitId
-from graveler_core.model.references import InternalReference, ReferenceEvent
+from graveler_core.model.references import InternalReference, ReferenceEvent, refuse_damaged_event
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
@@ -235,7 +235,8 @@ def _waiting(stores: Stores, repo: RepositoryRecord) -> Iterator[tuple[str, Refe
     ones.
     """
     yield from ((event.id, event) for event in stores.noted.of(repo))
-    yield from ((id, held.value) for id, held in access.scan(stores.kv, keys.pending_events(repo)))
+    pending = access.scan(stores.kv, keys.pending_events(repo), damaged=refuse_damaged_event)
+    yield from ((id, held.value) for id, held in pending)
 
 
 def _events(waiting: dict[str, ReferenceEvent], writer: DumpWriter) -> None:

@@ -43,7 +43,7 @@ from graveler_core.model import past
 from graveler_core.model.entities import BranchRecord, RepositoryRecord
 from graveler_core.model.ids import BranchId, BranchUid, CommitId, RepositoryId, TagId
 from graveler_core.model.protection import BranchAction
-from graveler_core.model.references import EventKind, ReferenceType, deletion, steps_of
+from graveler_core.model.references import EventKind, ReferenceType, deletion, refuse_damaged_event, steps_of
 from graveler_core.model.webhooks import HookEvent
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.records import access
@@ -84,7 +84,7 @@ def undelete_branch(stores: Stores, repo: RepositoryId, name: BranchId) -> Branc
     """
     repository = changeable(stores, repo)
     require_free(stores, repository, branch=name, tag=TagId(name))
-    found = reflog.of_name(stores, repository, name, damaged=None)
+    found = reflog.of_name(stores, repository, name, damaged=refuse_damaged_event)
     known = (event for event in found if event.type is ReferenceType.BRANCH)
     head = next((event.before for event in known if event.kind is EventKind.DELETED), None)
     if head is None:

@@ -50,10 +50,17 @@ from graveler_core.codec.records import encode
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.references import log as reference_log
 from graveler_core.engine.references.log import EVENTS, ReferenceLog, deletion_key, read_log
-from graveler_core.errors import GravelerError
+from graveler_core.errors import CorruptData, GravelerError
 from graveler_core.model.entities import BranchRecord, RepositoryRecord, Tag
 from graveler_core.model.past import moves
-from graveler_core.model.references import EventKind, ReferenceEvent, ReferenceType, step_of_deletion, uid_of
+from graveler_core.model.references import (
+    EventKind,
+    ReferenceEvent,
+    ReferenceType,
+    refuse_damaged_event,
+    step_of_deletion,
+    uid_of,
+)
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
@@ -169,12 +176,19 @@ def decide(
     found: dict[str, ReferenceEvent] = {}
     happened = [held.value for _, held in waiting if held.value.kind is not EventKind.DELETED]
     for event in [*noted, *happened, *gone]:
-        logged = (step for step in event.earlier() if step.kind is not EventKind.MOVED)
-        found |= {step.id: step for step in logged if step.id not in found}
+        found |= {step.id: step for step in _logged(event) if step.id not in found}
         found[event.id] = event
     known = log.entries([EVENTS + id for id in found] + [deletion_key(event) for event in gone])
     new = [id for id, event in found.items() if EVENTS + id not in known and deletion_key(event) not in known]
     return FoldDecision(log, [found[id] for id in sorted(new)], spent)
+
+
+def _logged(event: ReferenceEvent) -> list[ReferenceEvent]:
+    """Return the events in the history of an event that the log contains."""
+    try:
+        return [step for step in event.earlier() if step.kind is not EventKind.MOVED]
+    except CorruptData as damage:
+        refuse_damaged_event(damage)
 
 
 def _intents(

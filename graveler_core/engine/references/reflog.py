@@ -94,12 +94,12 @@ def of_name(
     repo: RepositoryRecord,
     name: str,
     within: EventBounds = EVERY_EVENT,
-    damaged: Damaged | None = tell_damaged,
+    damaged: Damaged = tell_damaged,
 ) -> Iterator[ReferenceEvent]:
     """Yield all known events of the references that have or had a name, including their newest moves. Otherwise as
     `events`.
 
-    `damaged` is called for each pending event that cannot be read. `None` lets such an event end the reflog.
+    `damaged` is called for each pending event that cannot be read.
     """
     stands = access.read_many(stores.kv, [reference(repo, type, name) for type in _BOTH])
     decision = _decided(stores, repo, damaged)
@@ -117,7 +117,7 @@ def require_name(name: str) -> str:
     return name
 
 
-def _decided(stores: Stores, repo: RepositoryRecord, damaged: Damaged | None = tell_damaged) -> FoldDecision:
+def _decided(stores: Stores, repo: RepositoryRecord, damaged: Damaged = tell_damaged) -> FoldDecision:
     folder = keys.pending_events(repo)
     noted = stores.noted.of(repo)
     waiting = list(islice(access.scan(stores.kv, folder, damaged=damaged), MANY + 1))
