@@ -34,16 +34,17 @@ def observed_commits(instance: dg.DagsterInstance, asset_key: dg.AssetKey, branc
 
 
 def published_commit(instance: dg.DagsterInstance, asset_key: dg.AssetKey, repository: Repository) -> str | None:
-    """Return the commit last reported for an asset, or `None` if its data version is not a commit of the repository.
+    """Return the commit last reported for an asset, or `None` if its data version is not a commit of the repository,
+    or its commit is damaged.
 
     Dagster itself gives a data version to each materialization of other assets.
     """
-    from graveler_core.errors import NotFound
+    from graveler_core.errors import CorruptData, NotFound
 
     commit = reported_commit(instance, asset_key)
     if commit is None or not _COMMIT.fullmatch(commit):
         return None
     try:
         return repository.commit(commit).id
-    except NotFound:
+    except (CorruptData, NotFound):
         return None

@@ -64,9 +64,9 @@ def _hidden(instance: dg.DagsterInstance, key: dg.AssetKey, repository: Reposito
 
 def _contains(repository: Repository, commit: str, earlier: str) -> bool:
     """Return true if the history of a commit contains another one, or if both are equal."""
-    from graveler_core.errors import InvalidInput, NotFound
+    from graveler_core.errors import CorruptData, InvalidInput, NotFound
 
     try:
         return repository.merge_base(commit, earlier).id == earlier
-    except (InvalidInput, NotFound):
-        return False  # a commit that was removed, or another data version
+    except (CorruptData, InvalidInput, NotFound):
+        return False  # a commit that was removed or damaged, or another data version

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import islice
+from logging import Logger
 from typing import TYPE_CHECKING, Any, Literal
 
 import dagster as dg
@@ -193,7 +194,8 @@ def _of_branch(
         events.append(dg.AssetObservation(assets.all_branches, partition=branch.id, **_of_head(of, branch)))
     if key is not None and reported_commit(instance, key) != branch.commit_id:
         shown = shown_metadata(assets.show, of.at(branch.commit_id), context.log, _SHOW_SECONDS)
-        events.append(_materialization(of, key, branch, published_commit(instance, key, of), shown))
+        changes = _changes(context.log, of, published_commit(instance, key, of), branch)
+        events.append(_materialization(of, key, branch, {**changes, **shown}))
     return events
 
 
@@ -220,23 +222,32 @@ def _exists(graveler: Graveler, of: Repository) -> bool:
         return False
 
 
+def _changes(log: Logger, of: Repository, before: str | None, branch: BranchRecord) -> dict[str, Any]:
+    """Return metadata about the changes since the commit of the previous report, which may be damaged."""
+    from graveler_core.errors import CorruptData, NotFound
+
+    if before is None:
+        return {}
+    try:
+        return summarise(of.diff(before, branch.commit_id)).metadata()
+    except (CorruptData, NotFound) as damage:
+        log.warning(f"the changes of branch {branch.id} of repository {of.id} are not shown: {damage}")
+        return {"diff summary": f"There is no summary: {damage}"}
+
+
 def _materialization(
-    of: Repository, key: dg.AssetKey, branch: BranchRecord, before: str | None, shown: Mapping[str, Any]
+    of: Repository, key: dg.AssetKey, branch: BranchRecord, shown: Mapping[str, Any]
 ) -> dg.AssetMaterialization:
-    """Return the report of a published branch, with the changes since the previous report.
+    """Return the report of a published branch.
 
     Args:
         of: The repository.
         key: Asset of the published branch.
         branch: The branch.
-        before: Commit of the previous report.
-        shown: Metadata of the function `show`.
+        shown: Metadata about the changes since the previous report, and those of the function `show`.
     """
     event = _of_head(of, branch)
-    metadata = event.pop("metadata")
-    if before is not None:
-        metadata |= summarise(of.diff(before, branch.commit_id)).metadata()
-    return dg.AssetMaterialization(key, metadata={**metadata, **shown}, **event)
+    return dg.AssetMaterialization(key, metadata={**event.pop("metadata"), **shown}, **event)
 
 
 def _of_head(of: Repository, branch: BranchRecord) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from dagster._time import get_current_datetime
 from dagster_graveler.publishing import published_branch
 from graveler_core.errors import SlowDown
 from graveler_core.facade.snapshot import Snapshot
+from graveler_core.model.ids import CommitId
+from graveler_core.records import layout as keys
 from tests.dagster_graveler.publishing.conftest import Lake
 from tests.dagster_graveler.publishing.small_lake import PUBLISH, PUBLISHED
 
@@ -38,6 +40,15 @@ def test_each_publication_materializes_the_branch_once(lake: Lake) -> None:
     assert publications(lake) == [first]
     assert lake.run(partition=FEBRUARY).success
     assert publications(lake) == [first, lake.repository.commit("main").id]
+
+
+def test_a_commit_that_was_reported_before_and_is_damaged_now_does_not_fail_later_publications(lake: Lake) -> None:
+    for month in ("2013-01", FEBRUARY):
+        assert lake.run(partition=month).success
+    where = keys.commit(lake.repository._record, CommitId(lake.history()[1]))
+    lake.repository._stores.kv.set(where.partition, where.key, b"damaged")
+    assert lake.run(partition="2013-03").success
+    assert publications(lake)[-1] == lake.repository.commit("main").id
 
 
 def test_a_publication_that_was_overtaken_does_not_report_an_earlier_commit(lake: Lake) -> None:

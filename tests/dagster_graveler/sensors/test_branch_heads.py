@@ -88,6 +88,28 @@ def test_a_report_of_a_published_branch_shows_what_changed_since_the_last_one(
     assert "| t | 2 | 0 | 0 |" in made.metadata["diff summary"].value
 
 
+@pytest.mark.parametrize("method", ["commit", "diff"])
+def test_a_branch_is_reported_although_the_commit_of_the_last_report_is_damaged(
+    tick: Evaluate, instance: dg.DagsterInstance, lake: Repository, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    tick(SENSOR)
+    main = lake.branch("main")
+    before = main.record().commit_id
+    main.put("a", b"1")
+    after = main.commit("after").id
+    real = getattr(Repository, method)
+
+    def damaged(repository: Repository, ref: str, *others: str) -> Any:
+        if ref == before:
+            raise CorruptData("damaged")
+        return real(repository, ref, *others)
+
+    monkeypatch.setattr(Repository, method, damaged)
+    made = tick(SENSOR).events[-1]
+    assert (made.asset_key, reported_commit(instance, MAIN)) == (MAIN, after)
+    assert not tick(SENSOR).events
+
+
 def fails(at: Snapshot) -> dict[str, Any]:
     raise KeyError("delay")
 
