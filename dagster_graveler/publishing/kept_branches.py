@@ -6,7 +6,7 @@ that the cursor only says where the listing of branches continues.
 """
 
 import time
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
@@ -35,6 +35,8 @@ PAGE = 100
 """Number of branches that a tick examines."""
 _REPORTS = 1_000
 """Number of reports that a tick reads at a time, the newest ones first."""
+_CLOCKS = timedelta(days=1).total_seconds()
+"""Largest difference of clocks, in seconds, with which a report is found."""
 _REPORT = "graveler/report"
 """Metadata key of a report. The value is a digest of the branch's uid and the reasons."""
 
@@ -85,7 +87,7 @@ def make_kept_branches_sensor(
         found, last = BranchExamination(context, publisher, TickTime()).kept(target, repository, listed)
         is_end = len(listed) < PAGE and (not listed or last == listed[-1].id)
         cursor = _Cursor(after="" if is_end else last).text()
-        reported = _reported(context.instance, group, {each.report for each in found if each.reasons})
+        reported = _reported(context.instance, group, [each for each in found if each.reasons])
         requests = [request(group, each) for each in found if not each.reasons and not each.waits]
         events = [_observation(group, each) for each in found if each.reasons and each.report not in reported]
         deleted = [each for each in found if each.report in reported and _delete(context, repository, each, keep_for)]
@@ -101,18 +103,32 @@ def make_kept_branches_sensor(
     return kept_branches
 
 
-def _reported(instance: dg.DagsterInstance, group: TableGroup, wanted: Set[str]) -> set[str]:
-    """Return the digests for which a report exists."""
-    found: set[str] = set()
+def _reported(instance: dg.DagsterInstance, group: TableGroup, kept: Sequence[KeptBranch]) -> set[str]:
+    """Return the digests for which a report exists.
+
+    Reports from before the first runs on the branches are not read: the asset may have those of many years.
+    """
+    if not kept:
+        return set()
+    wanted, found = {each.report for each in kept}, set[str]()
+    since = _first_run(instance, kept)
+    filters = dg.AssetRecordsFilter(group.publish_key, after_timestamp=None if since is None else since - _CLOCKS)
     cursor, more = None, True
     while more and not wanted <= found:
-        page = instance.fetch_observations(group.publish_key, limit=_REPORTS, cursor=cursor)
+        page = instance.fetch_observations(filters, limit=_REPORTS, cursor=cursor)
         for record in page.records:
             observation = record.event_log_entry.asset_observation
             if observation is not None and _REPORT in observation.metadata:
                 found.add(str(observation.metadata[_REPORT].value))
         cursor, more = page.cursor, page.has_more
     return found
+
+
+def _first_run(instance: dg.DagsterInstance, kept: Sequence[KeptBranch]) -> float | None:
+    """Return the time of the creation of the first run on any of some branches, in seconds since 1970."""
+    first = dg.RunsFilter(run_ids=[each.evidence.runs[0].run_id for each in kept])
+    created = [record.create_timestamp.timestamp() for record in instance.get_run_records(first)]
+    return min(created, default=None)
 
 
 def _observation(group: TableGroup, kept: KeptBranch) -> dg.AssetObservation:

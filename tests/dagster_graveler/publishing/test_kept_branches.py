@@ -7,6 +7,7 @@ from typing import Any
 
 import dagster as dg
 import pytest
+import time_machine
 from dagster._core.definitions.sensor_definition import SensorExecutionData
 
 from dagster_graveler.publishing import kept_branches, ops
@@ -135,6 +136,23 @@ def test_an_old_branch_that_a_run_joins_during_the_tick_is_not_deleted(
     monkeypatch.setattr(kept_branches, "_reported", reported)
     tick(lake)
     assert len(lake.branches()) == 1
+
+
+def test_reports_from_before_the_runs_are_not_read(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    with time_machine.travel("2020-01-01 00:00 +0000"):
+        for _ in range(5):
+            lake.instance.report_runless_asset_event(dg.AssetObservation(PUBLISH))
+    assert not lake.run(cleaned=["bad"]).success
+    monkeypatch.setattr(kept_branches, "_REPORTS", 1)
+    real, pages = dg.DagsterInstance.fetch_observations, []
+
+    def fetch_observations(*args: Any, **options: Any) -> Any:
+        pages.append(real(*args, **options))
+        return pages[-1]
+
+    monkeypatch.setattr(dg.DagsterInstance, "fetch_observations", fetch_observations)
+    assert [len(tick(lake).asset_events) for _ in range(2)] == [1, 0]
+    assert [len(page.records) for page in pages] == [0, 1]
 
 
 def test_many_branches_are_each_reported_once_and_deleted(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
