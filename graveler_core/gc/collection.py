@@ -102,6 +102,7 @@ from graveler_core.gc.examined_objects import ExaminedObjects, measured
 from graveler_core.gc.expiry import CommitStates, read_states
 from graveler_core.gc.object_listing import ObjectListing, not_written_since
 from graveler_core.gc.own_namespace import require_own_namespace
+from graveler_core.gc.right_clock import require_right_clock
 from graveler_core.gc.stock import Progress
 from graveler_core.gc.unreached import UnreachedCommits
 from graveler_core.model.clock import is_far_ahead
@@ -141,7 +142,8 @@ def collect(
     Raises:
         CorruptData: An item that names objects is missing or damaged, or the namespace belongs to another repository.
             Nothing more is condemned or deleted.
-        InvalidInput: The repository is bare, so it is unknown which objects a restoration will need.
+        InvalidInput: The repository is bare, so it is unknown which objects a restoration will need. Or the clock of
+            this machine is wrong (`right_clock`).
         NotFound: The repository was deleted.
         SlowDown, Unavailable, OutcomeUnknown: Collect again. Some objects may be deleted.
         GravelerError: The store refuses to delete some objects (`details["failed"]`). All else is done, and a later
@@ -182,8 +184,10 @@ class _Collection:
         return None if self.assumed is not None else self.record.value.current
 
     def require_claim(self) -> None:
-        """Refuse to work in a namespace that belongs to another repository."""
+        """Refuse to work in a namespace that belongs to another repository, or with a wrong clock."""
         require_own_namespace(self.stores, self.repository, dry_run=self.plan.dry_run)
+        if not self.plan.dry_run:
+            require_right_clock(self.stores, self.repository.storage_namespace)
 
     def finish(self) -> None:
         """Delete the objects of the current set if it is due, and the commits that are entered as removed."""

@@ -56,6 +56,7 @@ from graveler_core.errors import GravelerError, PredicateFailed
 from graveler_core.gc.candidates import Candidates
 from graveler_core.gc.collection_plan import CollectionPlan
 from graveler_core.gc.object_listing import CREATED, pages_of, texts
+from graveler_core.gc.right_clock import require_right_clock
 from graveler_core.gc.stock import CONTENT, Progress
 from graveler_core.gc.sweep import LEAST_GRACE
 from graveler_core.model.address import STORE_DIRECTORY, namespace
@@ -166,6 +167,8 @@ class _Namespace:
         """Take the namespace through all steps that are due."""
         if self.plan.dry_run:
             return self._foresee()
+        with bucket_may_be_missing():
+            require_right_clock(self.stores, self.uri)
         claim = access.read(self.stores.kv, self.where) or self._claimed()
         if claim is not None and claim.value.state is not ClaimState.OWNED:
             claim = self._restarted(claim)

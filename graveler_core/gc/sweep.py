@@ -53,6 +53,7 @@ from graveler_core.errors import CorruptData, GravelerError, InvalidInput, Kind,
 from graveler_core.gc.findings import Finding, Thing
 from graveler_core.gc.inspection import Inspection, begun
 from graveler_core.gc.own_namespace import require_own_namespace
+from graveler_core.gc.right_clock import require_right_clock
 from graveler_core.gc.stock import Progress
 from graveler_core.gc.uploads import purge
 from graveler_core.model.entities import RepositoryRecord
@@ -169,7 +170,8 @@ def sweep(
     Raises:
         CorruptData: An item that refers to others is damaged; nothing was deleted. Or the namespace belongs to another
             repository; nothing more is deleted.
-        InvalidInput: The repository is bare, so it is unknown which items a restoration will need.
+        InvalidInput: The repository is bare, so it is unknown which items a restoration will need. Or the clock of this
+            machine is wrong (`right_clock`).
         NotFound: The repository was deleted.
         SlowDown, Unavailable, OutcomeUnknown: Some items may be deleted; sweep again.
         GravelerError: The store refuses to delete some blobs (`details["failed"]`). All else is done.
@@ -187,6 +189,7 @@ def sweep(
         raise _refused(repo, next(finding for finding in found if finding.damage and finding.thing in _LEADING))
     if not plan.dry_run:
         owner_files.require_owner(stores.blobs.at(repo.storage_namespace), repo)
+        require_right_clock(stores, repo.storage_namespace)
     _objects(work, look)
     _blobs(work, look)
     _layers(work, look)

@@ -52,7 +52,8 @@ class KeptBlobs(PassingBlobs):
     def _made_sure_of(self, address: str) -> bool:
         """Return true if the file exists and is young."""
         found = self.beneath.head(address)
-        if found is None or self.wall() - found.mtime.timestamp() < FRESH.total_seconds():
+        # A file that is much younger than now was not written now: the clock of this machine is behind.
+        if found is None or abs(self.wall() - found.mtime.timestamp()) < FRESH.total_seconds():
             return found is not None
         while True:
             with self.register.held() as hold:

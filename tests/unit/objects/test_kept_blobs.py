@@ -54,6 +54,15 @@ def old(kept: KeptBlobs) -> KeptBlobs:
     return KeptBlobs(kept.beneath, kept.register, lambda: kept.wall() + FRESH.total_seconds() + 60)
 
 
+def test_a_clock_that_is_behind_renews_what_seems_to_be_from_the_future(
+    kept: KeptBlobs, counted: CountingBlobs
+) -> None:
+    counted.beneath.create(WHERE, b"x")
+    behind = KeptBlobs(kept.beneath, kept.register, lambda: kept.wall() - FRESH.total_seconds() - 60)
+    assert behind.create(WHERE, b"x") is False
+    assert counted.calls["renew"] == 1
+
+
 def test_what_is_new_costs_nothing_more(kept: KeptBlobs, counted: CountingBlobs, kv: Interposed) -> None:
     assert kept.create(WHERE, b"x") is True
     assert counted.calls == {"create": 1}

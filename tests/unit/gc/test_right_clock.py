@@ -1,0 +1,85 @@
+"""Collections, sweeps and the emptying of namespaces do nothing on a machine with a wrong clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from unittest.mock import patch
+
+import pytest
+
+from graveler_core.errors import InvalidInput
+from graveler_core.gc import right_clock
+from graveler_core.model.clock import CLOCKS_DIFFER
+from graveler_core.records import layout as keys
+from tests.unit.engine.world import World
+
+DAY = timedelta(days=1)
+WRONG = [-2 * CLOCKS_DIFFER, 8 * DAY]
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    """A repository in memory whose object store counts as one with a clock of its own."""
+    made = World()
+    made.clock.time = datetime.now(UTC)
+    main = made.repository().branch("main")
+    main.put("a", b"a")
+    main.commit("first")
+    with patch.object(right_clock, "_OWN_CLOCK", ()):
+        yield made
+
+
+def collections(world: World) -> object:
+    record = world.graveler().repository("repo")._record
+    where = keys.collections(record.id, record.uid)
+    return world.kv.get(where.partition, where.key)
+
+
+def addresses(world: World) -> list[str]:
+    return sorted(blob.address for blob in world.blobs.at(world.namespace("repo")).list())
+
+
+@pytest.mark.parametrize("by", WRONG)
+def test_a_collection(world: World, by: timedelta) -> None:
+    repo, before = world.graveler().repository("repo"), (addresses(world), collections(world))
+    world.clock.time += by
+    way = "behind" if by < timedelta(0) else "ahead of"
+    with pytest.raises(InvalidInput, match=f"the clock of this machine is .* {way} that of the object store"):
+        repo.collect()
+    assert (addresses(world), collections(world)) == before
+    repo.collect(dry_run=True)
+    world.clock.time -= by
+    repo.collect()
+    assert collections(world) != before[1]
+
+
+@pytest.mark.parametrize("by", WRONG)
+def test_a_sweep(world: World, by: timedelta) -> None:
+    repo, before = world.graveler().repository("repo"), addresses(world)
+    world.clock.time += by
+    with pytest.raises(InvalidInput, match="the clock of this machine"):
+        repo.sweep()
+    assert addresses(world) == before
+    repo.sweep(dry_run=True)
+    world.clock.time -= by
+    repo.sweep()
+    assert addresses(world) == before
+
+
+@pytest.mark.parametrize("by", WRONG)
+def test_a_namespace_to_be_emptied(world: World, by: timedelta) -> None:
+    graveler = world.graveler()
+    graveler.delete_repository("repo")
+    world.clock.time += timedelta(days=8)
+    with patch.object(right_clock, "_OWN_CLOCK", ("memory",)):
+        graveler.clean()
+    world.clock.time += by - timedelta(days=8)
+    with pytest.raises(InvalidInput, match="the clock of this machine"):
+        list(graveler.empty_namespaces())
+    where = keys.namespace_claim(world.namespace("repo"))
+    assert world.kv.get(where.partition, where.key) is None
+    world.clock.time -= by
+    (found,) = graveler.empty_namespaces()
+    assert found.state == "emptying"
+    assert world.kv.get(where.partition, where.key) is not None
