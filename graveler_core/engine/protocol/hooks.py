@@ -42,6 +42,7 @@ from graveler_core.model.webhooks import HookEvent, Webhook, matching
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
+from graveler_core.refs import repositories
 from graveler_core.stores import Stores
 from graveler_core.stores.hooks import Hook
 from graveler_core.telemetry.events import tell
@@ -106,6 +107,7 @@ def announced(
         The announcement. The flow sets `happened` to `False` if its swap failed without an error.
 
     Raises:
+        NotFound: The repository was deleted while a hook was called. Nothing was changed.
         PermissionDenied: A hook refused the change, or could not be called (`HookRefused`). Nothing was changed.
     """
     if not are_set(stores, repo):
@@ -138,6 +140,7 @@ def _ask(stores: Stores, repo: RepositoryRecord, change: HookedChange, fields: d
     for hook in _hooks(stores, repo, change.event, change.name):
         run = _run(stores, repo, change, change.event, hook, fields)
         answer, attempts = answer_of(stores, hook, run.request)
+        _require_repository(stores, repo)
         run = run.model_copy(update=result_of(stores, answer, attempts, HookState.REFUSED))
         with _required():
             access.write(stores.kv, keys.hook_runs(repo).at(run.request.run_id), run)
@@ -154,6 +157,18 @@ def _prepare(
         run = run.model_copy(update={"due": stores.clock.now() + LEASE})
         with _required():
             made.runs.append((hook, access.create(stores.kv, keys.hook_runs(repo).at(run.request.run_id), run)))
+
+
+def _require_repository(stores: Stores, repo: RepositoryRecord) -> None:
+    """Check that the repository exists before records are written into it.
+
+    A hook may have taken days, and nothing would remove records from a repository that was emptied meanwhile.
+
+    Raises:
+        NotFound: The repository was deleted.
+    """
+    held = repositories.find(stores.kv, repo.id)
+    repositories.usable(repo.id, held if held is not None and held.value.uid == repo.uid else None)
 
 
 @contextmanager

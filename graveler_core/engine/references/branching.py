@@ -36,7 +36,6 @@ from graveler_core.engine.references.naming import (
     require_after_hooks,
     require_expected,
     require_free,
-    require_repository_after_hooks,
 )
 from graveler_core.errors import InvalidInput, Kind, NotFound, PredicateFailed
 from graveler_core.model import past
@@ -142,7 +141,6 @@ def delete_branch(  # noqa: PLR0913 - one call, all of it optional
         where = keys.branch(now.repository, name)
         change = hooked(HookEvent.PRE_DELETE_BRANCH, now.branch)
         with announced(stores, now.repository, change) as made:
-            require_repository_after_hooks(stores, now.repository)
             left = former_head(stores, now.repository, now.branch.commit_id)
             record_writes(stores, [*cleanups(stores, now, layers), left, intent(now.repository, event)])
             made.happened = access.remove(stores.kv, where, now.held, lives_on=partial(_bears, uid))

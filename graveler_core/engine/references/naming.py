@@ -51,18 +51,6 @@ def require_after_hooks(stores: Stores, repo: RepositoryRecord, commit: StoredCo
         require_again(stores, repo, [commit.id], commit.header.parents)
 
 
-def require_repository_after_hooks(stores: Stores, repo: RepositoryRecord) -> None:
-    """Check that the repository exists before a deletion writes records into it, if there are hooks: they may have
-    taken days, and nothing would remove the records from a repository that was emptied.
-
-    Raises:
-        NotFound: The repository was deleted.
-    """
-    if hooks.are_set(stores, repo):
-        held = repositories.find(stores.kv, repo.id)
-        repositories.usable(repo.id, held if held is not None and held.value.uid == repo.uid else None)
-
-
 def require_expected(reference: BranchRecord | Tag, expected: CommitId | None) -> None:
     """Raise an error unless a reference, as it was read, names the commit that the caller expects.
 

@@ -33,7 +33,6 @@ from graveler_core.engine.references.naming import (
     require_after_hooks,
     require_expected,
     require_free,
-    require_repository_after_hooks,
 )
 from graveler_core.errors import CorruptData, InvalidInput, Kind, PredicateFailed
 from graveler_core.model import past
@@ -159,7 +158,6 @@ def delete_tag(  # noqa: PLR0913 - one call, all of it optional
         require_expected(held.value, expected)
         event = deletion(held.value, stores.moment(), by, message)
         with announced(stores, repository, hooked(HookEvent.PRE_DELETE_TAG, held.value)) as made:
-            require_repository_after_hooks(stores, repository)
             record_writes(stores, [former_head(stores, repository, held.value.commit_id), intent(repository, event)])
             lives_on = partial(_is_same, held.value)
             made.happened = access.remove(stores.kv, keys.tag(repository, name), held, lives_on=lives_on)
