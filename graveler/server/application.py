@@ -122,8 +122,15 @@ async def _serve(parts: ServerParts, route: ApiRoute, request: Request) -> Respo
         body=body,
         **({} if upload is None else {"upload": upload.content}),
     )
-    threads = WORKER_THREADS if upload is None or not upload.waits else parts.limits.upload_threads
-    answer = await run_in(threads, _answered, partial(_run, route, call, parts.limits))
+    operation = partial(_answered, partial(_run, route, call, parts.limits))
+    if route.hooked:
+        try:
+            answer = await parts.limits.change_threads.run(call.path["repository"], operation)
+        except GravelerError as error:  # too many changes
+            return error_response(error)
+    else:
+        threads = WORKER_THREADS if upload is None or not upload.waits else parts.limits.upload_threads
+        answer = await run_in(threads, operation)
     return answer if isinstance(answer, Response) else await _copied(parts.limits, answer)
 
 

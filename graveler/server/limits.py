@@ -15,6 +15,7 @@ from threading import Lock
 from time import monotonic
 from typing import Final
 
+from graveler.server.change_threads import ChangeThreads
 from graveler.server.copy_threads import CopyThreads
 from graveler_core.errors import Kind, SlowDown, Unavailable
 from graveler_core.model.counting import counted
@@ -56,6 +57,8 @@ class RequestLimits:
         """Threads for requests whose body the client still sends. They count as uploads: see `uploading`."""
         self.copy_threads = CopyThreads()
         """Threads for requests that copy content."""
+        self.change_threads = ChangeThreads()
+        """Threads for requests that change commits, branches and tags, and may wait for hooks."""
 
     def admit(self, user: str) -> None:
         """Count a request of a user.

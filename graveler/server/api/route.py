@@ -32,6 +32,8 @@ class ApiRoute:
     body_required: bool = True
     streams: bool = False
     """The operation reads the body as a stream."""
+    hooked: bool = False
+    """The operation may call hooks, which may take long."""
     public: bool = False
     """The operation needs no credentials."""
 

@@ -108,17 +108,19 @@ _DUMPS: Final = (
 )
 _REFERENCES: Final = (
     ApiRoute("GET", _REPO + "/branches", branches.list_branches, None, _Refs, query=PAGED),
-    ApiRoute("POST", _REPO + "/branches", branches.create_branch, r.BranchCreation, success=201),
+    ApiRoute("POST", _REPO + "/branches", branches.create_branch, r.BranchCreation, success=201, hooked=True),
     ApiRoute("GET", _BRANCH, branches.get_branch, None, r.ApiRef),
     ApiRoute("PUT", _BRANCH, branches.reset_branch, r.ResetCreation, success=204),
-    ApiRoute("DELETE", _BRANCH, branches.delete_branch, success=204),
+    ApiRoute("DELETE", _BRANCH, branches.delete_branch, success=204, hooked=True),
     ApiRoute("PUT", _BRANCH + "/hard_reset", branches.hard_reset_branch, success=204, query="ref*"),
-    ApiRoute("POST", _BRANCH + "/revert", branches.revert_branch, r.RevertCreation, success=204),
-    ApiRoute("POST", _BRANCH + "/cherry-pick", branches.cherry_pick, r.CherryPickCreation, r.ApiCommit, 201),
+    ApiRoute("POST", _BRANCH + "/revert", branches.revert_branch, r.RevertCreation, success=204, hooked=True),
+    ApiRoute(
+        "POST", _BRANCH + "/cherry-pick", branches.cherry_pick, r.CherryPickCreation, r.ApiCommit, 201, hooked=True
+    ),
     ApiRoute("GET", _REPO + "/tags", tags.list_tags, None, _Refs, query=PAGED),
-    ApiRoute("POST", _REPO + "/tags", tags.create_tag, r.TagCreation, r.ApiRef, 201),
+    ApiRoute("POST", _REPO + "/tags", tags.create_tag, r.TagCreation, r.ApiRef, 201, hooked=True),
     ApiRoute("GET", _REPO + "/tags/{tag}", tags.get_tag, None, r.ApiRef),
-    ApiRoute("DELETE", _REPO + "/tags/{tag}", tags.delete_tag, success=204),
+    ApiRoute("DELETE", _REPO + "/tags/{tag}", tags.delete_tag, success=204, hooked=True),
 )
 _OBJECTS: Final = (
     ApiRoute(
@@ -162,7 +164,7 @@ _PRESIGNED_UPLOADS: Final = (
     ApiRoute("PUT", _PART + "/copy", parts.copy_upload_part, o.PartCopy, success=204, query="path*"),
 )
 _COMMITS: Final = (
-    ApiRoute("POST", _BRANCH + "/commits", commits.commit, r.CommitCreation, r.ApiCommit, 201),
+    ApiRoute("POST", _BRANCH + "/commits", commits.commit, r.CommitCreation, r.ApiCommit, 201, hooked=True),
     ApiRoute("GET", _BRANCH + "/diff", commits.diff_branch, None, _Diffs, query=_DIFF),
     ApiRoute("GET", _REPO + "/commits/{commit}", commits.get_commit, None, r.ApiCommit),
     ApiRoute(
@@ -181,7 +183,7 @@ _COMMITS: Final = (
         _Diffs,
         query=f"{_DIFF} type include_right_stats",
     ),
-    ApiRoute("POST", _MERGE, commits.merge, r.MergeCreation, r.MergeResult, body_required=False),
+    ApiRoute("POST", _MERGE, commits.merge, r.MergeCreation, r.MergeResult, body_required=False, hooked=True),
     ApiRoute("GET", _MERGE, commits.find_merge_base, None, r.MergeBaseResult),
 )
 ROUTES: Final = (

@@ -13,6 +13,7 @@ from starlette.routing import BaseRoute, Route
 
 from graveler.server.api.call import Query
 from graveler.server.api.errors import retry_headers, status_of
+from graveler.server.limits import RequestLimits
 from graveler.server.observing import facts_of
 from graveler.server.parts import ServerParts
 from graveler.server.sessions import COOKIE
@@ -98,7 +99,17 @@ async def _serve(parts: ServerParts, tokens: FormTokens, page: WebPage, request:
     except ValueError:
         return _problem(InvalidInput("query: must be UTF-8 text"))
     call = PageCall(user, tokens.token_of(session), request.path_params, query, request.headers, form)
-    return await run_in_thread(_shown, page, call)
+    if page.method == "GET":
+        return await run_in_thread(_shown, page, call)
+    return await _changed(parts.limits, page, call)
+
+
+async def _changed(limits: RequestLimits, page: WebPage, call: PageCall) -> Response:
+    """Run the target of a form, which changes a repository and may call hooks."""
+    try:
+        return await limits.change_threads.run(call.path["repository"], partial(_shown, page, call))
+    except GravelerError as error:  # too many changes
+        return _problem(error, call)
 
 
 def _shown(page: WebPage, call: PageCall) -> Response:
