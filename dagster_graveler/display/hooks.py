@@ -38,7 +38,7 @@ def hook_runs_table(runs: Sequence[HookRun]) -> str:
         request = run.request
         moment = request.event_time.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         name = request.branch_id or request.tag_id
-        cells = (moment, request.hook_id, str(request.event_type), name, str(run.state), run.message)
+        cells = (moment, request.hook_id, str(request.event_type), name, str(run.state), run.shown)
         lines.append("| " + " | ".join(_cell(text) for text in cells) + " |")
     return "\n".join(lines)
 

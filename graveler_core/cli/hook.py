@@ -168,7 +168,7 @@ RUNS: View[HookRun] = View(
         str(run.request.event_type),
         run.request.branch_id or run.request.tag_id,
         str(run.state),
-        run.message,
+        run.shown,
         run.request.run_id,
     ),
     document=hook_run_document,

@@ -82,3 +82,9 @@ class HookRun(Record):
     message: str = Field(default="", exclude_if=operator.not_)
     """Beginning of the answer, or the error."""
     nonce: Nonce
+
+    @property
+    def shown(self) -> str:
+        """Message for people. If the answer had no text and did not accept, it is the status code."""
+        accepted = self.status is None or self.status // 100 == 2
+        return self.message or ("" if accepted else f"status {self.status}")

@@ -53,12 +53,14 @@ def test_hooks_are_set_called_listed_and_removed(flights: Cli, monkeypatch: pyte
 
 def test_the_program_waits_for_hooks_after_a_commit_and_repeats_failed_ones(flights: Cli) -> None:
     put(flights, "raw/mar.csv", b"march")
-    with receiver(answering(400, b"busy")) as received:
+    with receiver(answering(400)) as received:
         flights("hook", "set", HERE, "tell", f"http://127.0.0.1:{received.port}/", "-e", "post-commit")
         assert flights("commit", f"{HERE}/main", "-m", "March").code == 0
         assert received.paths == ["/"]
     (run,) = flights("hook", "runs", HERE, "--json").documents
     assert run["state"] == "failed"
+    (row,) = flights("hook", "runs", HERE).lines
+    assert row[1:6] == ["tell", "post-commit", "main", "failed", "status 400"]
     with receiver(answering(200)) as received:
         flights("hook", "set", HERE, "tell", f"http://127.0.0.1:{received.port}/", "-e", "post-commit")
         (again,) = flights("hook", "repeat", HERE, run["id"], "--json").documents

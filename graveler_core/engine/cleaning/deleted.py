@@ -28,8 +28,9 @@ restoration left, the restoration finds neither branches nor namespace: both wer
 
 Several cleaners may run steps 4 and 5 concurrently. A crash at any point leaves the entry, and the next cleaner
 continues. A bucket that does not exist any more counts as empty. Late writes, by calls that began before the deletion,
-have ended by the time that an entry is old enough for step 2. Commits and compactions may build for longer. They check
-that the repository exists before they write rows (`registers.require_repository`). A process that is stopped between
+have ended by the time that an entry is old enough for step 2. Commits and compactions may build for longer, and hooks
+may take longer. The flows check that the repository exists before they write rows after that
+(`registers.require_repository`, `protocol.hooks`). A process that is stopped between
 this check and the write for longer than `CleaningPlan.late` leaves rows that nothing removes. The objects in the
 namespace stay: see decisions 020 and 043.
 """

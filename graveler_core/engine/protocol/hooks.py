@@ -247,7 +247,7 @@ def _run_id(now: datetime, fresh: str) -> str:
 
 def _refused(run: HookRun) -> PermissionDenied:
     request = run.request
-    reason = run.message or (f"status {run.status}" if run.status is not None else "no reason given")
+    reason = run.shown or "no reason given"
     name = request.branch_id or request.tag_id
     return PermissionDenied(
         f"hook {request.hook_id!r} ({request.event_type}) refused the change of {name!r}: {reason}",

@@ -113,3 +113,11 @@ def test_an_answer_cannot_break_the_table(repo: Repository) -> None:
         repo._stores.hook_calls.close()
     (_, _, row) = hook_runs_table(list(repo.hook_runs())).splitlines()
     assert row.endswith(r"| failed | a \| b \*\*bold\*\* \[link\](http://x) \<script\> |")
+
+
+def test_an_answer_without_text_shows_its_status(repo: Repository) -> None:
+    with receiver(answering(404)) as received:
+        repo.set_hook("tell", f"http://127.0.0.1:{received.port}/", ["post-create-tag"])
+        repo.create_tag("v1", "main")
+        repo._stores.hook_calls.close()
+    assert hook_runs_table(list(repo.hook_runs())).endswith("| failed | status 404 |")
