@@ -76,6 +76,12 @@ about to enter such files. Therefore the record is replaced first, by an equal o
 collector read the record before it wrote the files, and the files were found before the record was replaced. Its own
 swap therefore fails, and a record never lists a file that was deleted.
 
+The record has a limited size. A collection therefore begins by putting deleted sets together (`gc.deleted_sets`): it
+writes the addresses of several sets to new files, and swaps the record for one that lists these instead. ✓ Both records
+contain the same addresses. The former files are deleted like others that no record lists. A flow that has read the
+former record and misses a file reads the record again. The number of files of a set is limited, too, so the files of a
+large set are larger.
+
 A collector that pauses while it deletes may go on at any time, even after the repository was deleted and cleaned and
 its namespace has another owner. It then deletes at most the rest of one batch. Nobody creates objects with generated
 names again, unless somebody copies them into the namespace from elsewhere. Other objects have been looked up just
@@ -153,6 +159,7 @@ def collect(
         raise InvalidInput(f"collect: repository {repo.id!r} is bare, so it is unknown which objects are needed")
     work = _Collection(stores, repo, plan or CollectionPlan(), progress)
     work.require_claim()
+    work.shorten_record()
     work.unreached.prepare()
     work.finish()
     work.condemn()
@@ -188,6 +195,11 @@ class _Collection:
         require_own_namespace(self.stores, self.repository, dry_run=self.plan.dry_run)
         if not self.plan.dry_run:
             require_right_clock(self.stores, self.repository.storage_namespace)
+
+    def shorten_record(self) -> None:
+        """Make room in the record, which grows afterwards. If another process changes it, the next collection does."""
+        if not self.plan.dry_run:
+            self.record.shorten()
 
     def finish(self) -> None:
         """Delete the objects of the current set if it is due, and the commits that are entered as removed."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from graveler_core.errors import CorruptData, PredicateFailed
+from graveler_core.gc.deleted_sets import grouped
 from graveler_core.gc.examined_objects import measured
 from graveler_core.model.collection import (
     NEVER_REACHED,
@@ -22,14 +24,18 @@ from graveler_core.model.collection import (
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import Nonce
 from graveler_core.objects import condemned, expired_commits
+from graveler_core.objects.sorted_files import FILES
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.stores import Stores
 
+T = TypeVar("T")
 PREFIXES = condemned.PREFIX, expired_commits.PREFIX, expired_commits.REMOVED_PREFIX
 """Prefixes of the files in the storage namespace."""
-FALLEN = 30
+FALLEN = 4
 """Number of sets older than `REMEMBERED` that are put together at once, in repositories with expired commits."""
+FOREVER_FILES = 64
+"""Maximum number of files of the set that is remembered for ever. It grows, and its files should not grow with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,21 +84,20 @@ class CollectionRecord:
         Raises:
             CorruptData: A file is missing or damaged.
         """
-        while True:
-            record = self.value
-            sets = [] if record.current is None else condemned.read(self._blobs, record.current)
-            try:
-                objects = pa.concat_tables([condemned.CONDEMNED.empty_table(), *sets])
-                announced = expired_commits.expiring(self._blobs, record)
-                removes = pc.equal(announced.column("rule"), NEVER_REACHED)
-                expired = expired_commits.expired(self._blobs, record)
-                removed = expired_commits.removed(self._blobs, record)
-                expiring, unreached = announced.filter(pc.invert(removes)), announced.filter(removes)
-                return ListedFiles(objects, expiring, unreached, expired, removed)
-            except CorruptData:
-                before, self._held = self._held, access.read(self._stores.kv, self._where)
-                if self._held == before:
-                    raise
+        return self._of_current_record(self._files)
+
+    def _files(self, record: Collections) -> ListedFiles:
+        sets = [] if record.current is None else condemned.read(self._blobs, record.current)
+        objects = pa.concat_tables([condemned.CONDEMNED.empty_table(), *sets])
+        announced = expired_commits.expiring(self._blobs, record)
+        removes = pc.equal(announced.column("rule"), NEVER_REACHED)
+        return ListedFiles(
+            objects,
+            expiring=announced.filter(pc.invert(removes)),
+            unreached=announced.filter(removes),
+            expired=expired_commits.expired(self._blobs, record),
+            removed=expired_commits.removed(self._blobs, record),
+        )
 
     def lists(self, address: str) -> bool:
         """Return `True` if a file below one of `PREFIXES` belongs to a set that the record lists."""
@@ -118,8 +123,9 @@ class CollectionRecord:
 
     def condemn(self, objects: pa.Table, expiring: pa.Table) -> bool:
         """Condemn objects, and announce commits. Return `False` if another process has changed the record."""
-        written = self._written(CollectionState.CONDEMNED, objects, expiring)
-        return self._swap(current=written.model_copy(update={"unconfirmed": True}))
+        written = self._written(CollectionState.CONDEMNED, [objects], objects.num_rows)
+        announced = expired_commits.write_expiring(self._blobs, written.id, expiring)
+        return self._swap(current=written.model_copy(update={"unconfirmed": True, "expiring": announced}))
 
     def confirm(self) -> bool:
         """Begin the grace period of the condemned set, which the record lists. Return `False` if another process has
@@ -143,7 +149,8 @@ class CollectionRecord:
         Returns:
             The set of the objects. `None` if there is none, or if another process has changed the record.
         """
-        deleting = self._written(CollectionState.DELETING, objects) if objects.num_rows else None
+        count = objects.num_rows
+        deleting = self._written(CollectionState.DELETING, [objects], count) if count else None
         update: dict[str, Any] = {"current": deleting}
         if expired is not None:
             update["expired"] = expired_commits.write_expired(self._blobs, self._stores.ids.fresh(), expired)
@@ -169,35 +176,73 @@ class CollectionRecord:
         return self._swap(removed=removed.model_copy(update={"done": True}))
 
     def remember(self, deleted: CondemnedSet) -> bool:
-        """Enter a set as deleted. Return `False` if another process has changed the record.
+        """Enter a set as deleted. Return `False` if another process has changed the record."""
+        past = deleted.model_copy(update={"state": CollectionState.DELETED, "since": self._stores.clock.now()})
+        return self._swap(current=None, past=(past, *self.value.past))
 
-        Sets older than `REMEMBERED` are forgotten. If commits have expired, these still show the addresses. The old
-        sets are then put together into one, so that the record stays small.
+    def shorten(self) -> bool:
+        """Forget sets that are older than `REMEMBERED`, and put others together, so that the record stays small. Return
+        `False` if another process has changed the record.
+
+        If commits have expired, these still show the addresses. The old sets are then put together into one.
+
+        Raises:
+            CorruptData: A file of a set is missing or damaged.
         """
-        now, record = self._stores.clock.now(), self.value
-        young = tuple(one for one in record.past if now - one.since < REMEMBERED)
-        old = tuple(one for one in record.past if now - one.since >= REMEMBERED)
-        past = deleted.model_copy(update={"state": CollectionState.DELETED, "since": now})
-        if record.expired is None:
-            return self._swap(current=None, past=(past, *young))
-        if len(old) < FALLEN:
-            return self._swap(current=None, past=(past, *record.past))
-        sets = [*old, *([] if record.forever is None else [record.forever])]
-        rows = condemned.merged(table for one in sets for table in condemned.read(self._blobs, one))
-        forever = self._written(CollectionState.DELETED, rows)
-        return self._swap(current=None, past=(past, *young), forever=forever)
+        past, forever = self._of_current_record(self._shortened)
+        record = self.value
+        return (past, forever) == (record.past, record.forever) or self._swap(past=past, forever=forever)
 
-    def _written(self, state: CollectionState, objects: pa.Table, expiring: pa.Table | None = None) -> CondemnedSet:
-        id = self._stores.ids.fresh()
-        count, size = measured(objects)
+    def _shortened(self, record: Collections) -> tuple[tuple[CondemnedSet, ...], CondemnedSet | None]:
+        """Return the deleted sets, after some were put together, and those that are remembered for ever."""
+        now, forever = self._stores.clock.now(), record.forever
+        young = [one for one in record.past if now - one.since < REMEMBERED]
+        old = [one for one in record.past if now - one.since >= REMEMBERED and record.expired is not None]
+        if len(old) >= FALLEN:
+            forever = self._united([*old, *([] if forever is None else [forever])], FOREVER_FILES)
+            old = []
+        groups = [*grouped(young), *([one] for one in old)]
+        return tuple(self._united(group, FILES) for group in groups), forever
+
+    def _united(self, sets: Sequence[CondemnedSet], files: int) -> CondemnedSet:
+        """Return one deleted set for some. It is as young as the youngest of them."""
+        if len(sets) == 1 and len(sets[0].files) <= files:
+            return sets[0]
+        tables, count = condemned.united(self._blobs, sets), sum(one.objects for one in sets)
+        written = self._written(CollectionState.DELETED, tables, count, files=files)
+        return written.model_copy(update={"since": max(one.since for one in sets)})
+
+    def _of_current_record(self, read: Callable[[Collections], T]) -> T:
+        """Call a function that reads files of the record. If another collection has removed some, read the record again
+        and call it again.
+        """
+        while True:
+            try:
+                return read(self.value)
+            except CorruptData:
+                before, self._held = self._held, access.read(self._stores.kv, self._where)
+                if self._held == before:
+                    raise
+
+    def _written(
+        self, state: CollectionState, objects: Iterable[pa.Table], count: int, *, files: int = FILES
+    ) -> CondemnedSet:
+        """Write a set. `count` is the number of its objects, or a greater number."""
+        id, sizes = self._stores.ids.fresh(), list[int]()
+
+        def noted() -> Iterator[pa.Table]:
+            for table in objects:
+                sizes.append(measured(table)[1])
+                yield table
+
+        listed = condemned.write(self._blobs, id, noted(), count, files=files)
         return CondemnedSet(
             id=id,
             state=state,
             since=self._stores.clock.now(),
-            files=condemned.write(self._blobs, id, objects),
-            objects=count,
-            size=size,
-            expiring=() if expiring is None else expired_commits.write_expiring(self._blobs, id, expiring),
+            files=listed,
+            objects=sum(file.count for file in listed),
+            size=sum(sizes),
         )
 
     def _swap(self, **update: Any) -> bool:

@@ -15,8 +15,8 @@ from graveler_core.model.entities import Record
 from graveler_core.model.ids import CommitId, Nonce
 
 REMEMBERED = timedelta(days=90)
-"""Time for which the addresses of deleted objects, and the ids of removed commits, are remembered. Until then, the
-addresses cannot be staged, and nothing can be made to depend on the commits.
+"""Least time for which the addresses of deleted objects, and the ids of removed commits, are remembered. Until then,
+the addresses cannot be staged, and nothing can be made to depend on the commits.
 """
 NEVER_REACHED = "no branch or tag has reached it"
 """Rule of a commit that is removed as a whole: see `gc.unreached`."""
@@ -43,7 +43,7 @@ class Reason(StrEnum):
 
 
 class SortedFile(BaseModel):
-    """File of sorted addresses or commit ids, with its bounds."""
+    """File of sorted addresses or commit ids, with its bounds. All texts of the file are between them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -125,7 +125,7 @@ class Collections(Record):
 
     current: CondemnedSet | None = None
     past: tuple[CondemnedSet, ...] = ()
-    """Sets whose objects were deleted within `REMEMBERED`, newest first."""
+    """Sets of objects that were deleted within `REMEMBERED`, newest first. Some contain older objects, too."""
     expired: ExpiredCommits | None = Field(default=None, exclude_if=operator.not_)
     """Commits whose content may be deleted. No commit leaves this set."""
     forever: CondemnedSet | None = Field(default=None, exclude_if=operator.not_)

@@ -18,7 +18,10 @@ from graveler_core.blobs.port import Blobs
 from graveler_core.errors import NotFound
 from graveler_core.model.collection import CondemnedSet, SortedFile
 from graveler_core.objects import sorted_files
+from graveler_core.objects.sorted_files import FILES
 from graveler_core.segments import format as segment_format
+from graveler_core.segments.sorted_keys import KEY
+from graveler_core.segments.streams import merge
 
 PREFIX = "_graveler/collections/"
 """Prefix of the files of all sets."""
@@ -29,18 +32,22 @@ CONDEMNED = ADDRESSES.append(pa.field("reason", pa.string(), nullable=False))
 _FILE = re.compile(rf"{PREFIX}[^/]+/[^/]+\.parquet")
 
 
-def write(blobs: Blobs, id: str, objects: pa.Table) -> tuple[SortedFile, ...]:
+def write(
+    blobs: Blobs, id: str, objects: Iterable[pa.Table], count: int, *, files: int = FILES
+) -> tuple[SortedFile, ...]:
     """Write the files of a set under an id that no other call uses.
 
     Args:
         blobs: Storage namespace of the repository.
         id: Id of the set.
-        objects: Table in `CONDEMNED`, sorted by address.
+        objects: Consecutive tables in `CONDEMNED`, sorted by address.
+        count: Number of the objects, or a greater number.
+        files: Maximum number of files.
 
     Returns:
         The files, in order.
     """
-    return sorted_files.write(blobs, f"{PREFIX}{id}/", objects)
+    return sorted_files.write(blobs, f"{PREFIX}{id}/", objects, count, files=files)
 
 
 def uris(blobs: Blobs, condemned: CondemnedSet) -> tuple[str, ...]:
@@ -72,12 +79,28 @@ def among(blobs: Blobs, condemned: CondemnedSet, addresses: pa.Array) -> pa.Chun
     return sorted_files.among(blobs, folder, condemned.files, CONDEMNED, addresses).column("address")
 
 
+def united(blobs: Blobs, sets: Iterable[CondemnedSet]) -> Iterator[pa.Table]:
+    """Yield the objects of sets as consecutive tables in `CONDEMNED`, sorted, each address once. Memory: one file of
+    each set.
+
+    Raises:
+        CorruptData: A file is missing or damaged.
+    """
+    for table in merge([map(_keyed, read(blobs, one)) for one in sets]):
+        yield pa.table([table.column(KEY).cast(pa.string()), *table.columns[1:]], schema=CONDEMNED)
+
+
 def merged(tables: Iterable[pa.Table]) -> pa.Table:
     """Return the union of tables in `CONDEMNED`, sorted, each address once."""
     rows = pa.concat_tables([CONDEMNED.empty_table(), *tables])
     unique = rows.group_by("address").aggregate([("size", "max"), ("reason", "min")]).sort_by("address")
     columns = [unique.column(name) for name in ("address", "size_max", "reason_min")]
     return pa.table(columns, schema=CONDEMNED).combine_chunks()
+
+
+def _keyed(objects: pa.Table) -> pa.Table:
+    """Return objects with their addresses as keys."""
+    return objects.set_column(0, KEY, objects.column("address").cast(pa.binary()))
 
 
 def deleted_objects(blobs: Blobs) -> pa.Table:

@@ -47,17 +47,18 @@ def table(expiries: Mapping[CommitId, Expiry]) -> pa.Table:
 
 def write_expiring(blobs: Blobs, id: str, commits: pa.Table) -> tuple[SortedFile, ...]:
     """Write the commits that expire with the condemned set that has an id."""
-    return sorted_files.write(blobs, _of_set(id), commits)
+    return sorted_files.write(blobs, _of_set(id), [commits], commits.num_rows)
 
 
 def write_expired(blobs: Blobs, id: str, commits: pa.Table) -> ExpiredCommits:
     """Write expired commits under an id that no other call uses."""
-    return ExpiredCommits(id=id, files=sorted_files.write(blobs, f"{PREFIX}{id}/", commits))
+    return ExpiredCommits(id=id, files=sorted_files.write(blobs, f"{PREFIX}{id}/", [commits], commits.num_rows))
 
 
 def write_removed(blobs: Blobs, id: str, commits: pa.Table, since: datetime) -> RemovedCommits:
     """Write removed commits under an id that no other call uses."""
-    return RemovedCommits(id=id, files=sorted_files.write(blobs, f"{REMOVED_PREFIX}{id}/", commits), since=since)
+    files = sorted_files.write(blobs, f"{REMOVED_PREFIX}{id}/", [commits], commits.num_rows)
+    return RemovedCommits(id=id, files=files, since=since)
 
 
 def expiring(blobs: Blobs, record: Collections) -> pa.Table:

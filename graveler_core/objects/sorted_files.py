@@ -1,8 +1,12 @@
-"""Sorted tables as files in the storage namespace, below one folder. A record lists the files with their bounds."""
+"""Sorted tables as files in the storage namespace, below one folder. A record lists the files with their bounds.
+
+The size of a record is limited. So are the number of files of a table and the length of their bounds.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,28 +17,36 @@ from graveler_core.model.collection import SortedFile
 from graveler_core.segments import format as segment_format
 
 FILE_ROWS = 131_072
-"""Maximum number of rows in a file."""
+"""Number of rows in a file, unless the table would have too many files."""
+FILES = 16
+"""Maximum number of files of a table. The files of a larger table have more rows."""
+BOUND_BYTES = 64
+"""Maximum size of the texts in a bound of a file."""
+_LAST = "\U0010ffff"
+"""Greatest character."""
+_ESCAPED = re.compile(r'[\x00-\x1f"\\\x7f]')
+"""Characters that take more room in a record than in UTF-8."""
 
 
-def write(blobs: Blobs, folder: str, rows: pa.Table) -> tuple[SortedFile, ...]:
-    """Write a table as files.
+def write(
+    blobs: Blobs, folder: str, tables: Iterable[pa.Table], rows: int, *, files: int = FILES
+) -> tuple[SortedFile, ...]:
+    """Write a table as files. Memory: the rows of one file, and one of the given tables.
 
     Args:
         blobs: Storage namespace of the repository.
         folder: Folder that no other call uses, with a trailing `/`.
-        rows: Table, sorted by its first column, which contains texts.
+        tables: The table, in consecutive parts, sorted by its first column, which contains texts.
+        rows: Number of rows of the table, or a greater number.
+        files: Maximum number of files.
 
     Returns:
         The files, in order.
     """
-    files = []
-    for start in range(0, rows.num_rows, FILE_ROWS):
-        part = rows.slice(start, FILE_ROWS).combine_chunks()
-        name = f"{start // FILE_ROWS:06d}.parquet"
-        blobs.create(folder + name, segment_format.encode(part))
-        found = part.column(0)
-        files.append(SortedFile(name=name, first=found[0].as_py(), last=found[-1].as_py(), count=part.num_rows))
-    return tuple(files)
+    return tuple(
+        _written(blobs, folder, f"{number:06d}.parquet", part)
+        for number, part in enumerate(_portions(tables, max(FILE_ROWS, -(-rows // files))))
+    )
 
 
 def read(blobs: Blobs, folder: str, files: Sequence[SortedFile], schema: pa.Schema) -> Iterator[pa.Table]:
@@ -67,6 +79,43 @@ def among(blobs: Blobs, folder: str, files: Sequence[SortedFile], schema: pa.Sch
             rows = _read(blobs, folder, file, schema)
             found.append(rows.filter(pc.is_in(rows.column(0), value_set=asked)))
     return pa.concat_tables(found)
+
+
+def _portions(tables: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
+    """Yield a table again in parts of as many rows. The last part may have fewer."""
+    held: list[pa.Table] = []
+    room = rows
+    for table in tables:
+        at = 0
+        while at < table.num_rows:
+            held.append(table.slice(at, room))
+            at, room = at + held[-1].num_rows, room - held[-1].num_rows
+            if not room:
+                yield pa.concat_tables(held).combine_chunks()
+                held, room = [], rows
+    if held:
+        yield pa.concat_tables(held).combine_chunks()
+
+
+def _written(blobs: Blobs, folder: str, name: str, rows: pa.Table) -> SortedFile:
+    blobs.create(folder + name, segment_format.encode(rows))
+    found = rows.column(0)
+    first, last = found[0].as_py(), found[-1].as_py()
+    return SortedFile(name=name, first=_shortened(first), last=_upper_bound(last), count=rows.num_rows)
+
+
+def _shortened(text: str) -> str:
+    """Return the longest beginning of a text that a bound may have."""
+    beginning = text.encode()[:BOUND_BYTES].decode(errors="ignore")
+    return _ESCAPED.split(beginning, maxsplit=1)[0]
+
+
+def _upper_bound(text: str) -> str:
+    """Return a short text that is not less than a text."""
+    shortened = _shortened(text)
+    # If the rest begins with the greatest character, a single one may be less than the rest.
+    rest = text[len(shortened) :]
+    return shortened + _LAST * (len(rest) - len(rest.lstrip(_LAST)) + 1) if rest else text
 
 
 def _read(blobs: Blobs, folder: str, file: SortedFile, schema: pa.Schema) -> pa.Table:

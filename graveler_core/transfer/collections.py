@@ -50,7 +50,7 @@ def _deleted_set(stores: Stores, repo: RepositoryRecord) -> CondemnedSet | None:
         id=id,
         state=CollectionState.DELETED,
         since=stores.clock.now(),
-        files=condemned.write(blobs, id, objects),
+        files=condemned.write(blobs, id, [objects], objects.num_rows),
         objects=objects.num_rows,
         size=pc.sum(objects.column("size")).as_py(),
     )

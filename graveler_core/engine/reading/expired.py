@@ -36,7 +36,7 @@ from graveler_core.stores import Stores
 T = TypeVar("T")
 BATCH = 1_000
 """Maximum number of commits whose expiries are read at once."""
-MAX_REVIVED = 1_000
+MAX_REVIVED = 250
 """Maximum number of revived commits in a record. If there are more, no commit of the set expires."""
 
 

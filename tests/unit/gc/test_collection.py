@@ -120,7 +120,7 @@ def listed(lake: Lake, state: CollectionState, *entries: Entry) -> None:
     sizes = {str(one.address): one.size for one in entries}
     columns = {"address": addresses, "size": [sizes[one] for one in addresses], "reason": ["unnamed"] * len(addresses)}
     objects = pa.table(columns, condemned.CONDEMNED)
-    files = condemned.write(lake.world.blobs.at(lake.root.as_uri()), "1" * 32, objects)
+    files = condemned.write(lake.world.blobs.at(lake.root.as_uri()), "1" * 32, [objects], len(sizes))
     since, size = lake.world.clock.time - GRACE, sum(sizes.values())
     current = CondemnedSet(id="1" * 32, state=state, since=since, files=files, objects=len(sizes), size=size)
     where = keys.collections(lake.record.id, lake.record.uid)
