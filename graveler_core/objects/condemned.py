@@ -64,19 +64,18 @@ def read(blobs: Blobs, condemned: CondemnedSet) -> Iterator[pa.Table]:
     return sorted_files.read(blobs, f"{PREFIX}{condemned.id}/", condemned.files, CONDEMNED)
 
 
-def among(blobs: Blobs, condemned: CondemnedSet, addresses: pa.Array) -> pa.ChunkedArray:
-    """Return those of some addresses that belong to a set.
-
-    Args:
-        blobs: Storage namespace of the repository.
-        condemned: The set.
-        addresses: Addresses relative to the namespace, in any order.
+def read_file(blobs: Blobs, condemned: CondemnedSet, file: SortedFile) -> pa.Table:
+    """Return the table of one file of a set.
 
     Raises:
-        CorruptData: A file is missing or damaged.
+        CorruptData: The file is missing or damaged.
     """
-    folder = f"{PREFIX}{condemned.id}/"
-    return sorted_files.among(blobs, folder, condemned.files, CONDEMNED, addresses).column("address")
+    return sorted_files.read_file(blobs, f"{PREFIX}{condemned.id}/", file, CONDEMNED)
+
+
+def covering(condemned: CondemnedSet, addresses: pa.Array) -> Iterator[tuple[SortedFile, pa.BooleanArray]]:
+    """Yield the files of a set whose bounds contain some of some addresses, with a mask of these."""
+    return sorted_files.covering(condemned.files, addresses)
 
 
 def united(blobs: Blobs, sets: Iterable[CondemnedSet]) -> Iterator[pa.Table]:

@@ -55,7 +55,7 @@ def read(blobs: Blobs, folder: str, files: Sequence[SortedFile], schema: pa.Sche
     Raises:
         CorruptData: A file is missing or damaged.
     """
-    return (_read(blobs, folder, file, schema) for file in files)
+    return (read_file(blobs, folder, file, schema) for file in files)
 
 
 def among(blobs: Blobs, folder: str, files: Sequence[SortedFile], schema: pa.Schema, wanted: pa.Array) -> pa.Table:
@@ -72,13 +72,32 @@ def among(blobs: Blobs, folder: str, files: Sequence[SortedFile], schema: pa.Sch
         CorruptData: A file is missing or damaged.
     """
     found = [schema.empty_table()]
+    for file, inside in covering(files, wanted):
+        rows = read_file(blobs, folder, file, schema)
+        found.append(rows.filter(pc.is_in(rows.column(0), value_set=wanted.filter(inside))))
+    return pa.concat_tables(found)
+
+
+def covering(files: Sequence[SortedFile], wanted: pa.Array) -> Iterator[tuple[SortedFile, pa.BooleanArray]]:
+    """Yield the files whose bounds contain some of some texts, with a mask of these texts."""
     for file in files:
         inside = pc.and_(pc.greater_equal(wanted, file.first), pc.less_equal(wanted, file.last))
-        asked = wanted.filter(inside)
-        if len(asked):
-            rows = _read(blobs, folder, file, schema)
-            found.append(rows.filter(pc.is_in(rows.column(0), value_set=asked)))
-    return pa.concat_tables(found)
+        if inside.true_count:
+            yield file, inside
+
+
+def read_file(blobs: Blobs, folder: str, file: SortedFile, schema: pa.Schema) -> pa.Table:
+    """Return the table of one file.
+
+    Raises:
+        CorruptData: The file is missing or damaged.
+    """
+    name = folder + file.name
+    try:
+        data = blobs.read(name)
+    except NotFound as e:
+        raise CorruptData(f"{name}: is missing, but the collection record lists it", name=name) from e
+    return segment_format.decode(data, schema, name)
 
 
 def _portions(tables: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
@@ -116,12 +135,3 @@ def _upper_bound(text: str) -> str:
     # If the rest begins with the greatest character, a single one may be less than the rest.
     rest = text[len(shortened) :]
     return shortened + _LAST * (len(rest) - len(rest.lstrip(_LAST)) + 1) if rest else text
-
-
-def _read(blobs: Blobs, folder: str, file: SortedFile, schema: pa.Schema) -> pa.Table:
-    name = folder + file.name
-    try:
-        data = blobs.read(name)
-    except NotFound as e:
-        raise CorruptData(f"{name}: is missing, but the collection record lists it", name=name) from e
-    return segment_format.decode(data, schema, name)

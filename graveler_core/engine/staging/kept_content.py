@@ -21,11 +21,11 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from graveler_core.engine.staging.collected_addresses import collected_among
 from graveler_core.errors import Conflict, CorruptData, Kind
 from graveler_core.model.entities import ClaimState, RepositoryRecord
 from graveler_core.model.entry import AddressType, Entry
 from graveler_core.model.ids import RepositoryId, RepositoryUid
-from graveler_core.objects import condemned
 from graveler_core.objects.erased import ErasedContents
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -38,7 +38,8 @@ def require_kept(stores: Stores, repo: RepositoryRecord, entries: Iterable[Entry
     """Refuse entries whose content is condemned or erased.
 
     Relative addresses take one round trip once the repository has condemned content, one once it has erased content,
-    and one if the flow ends in a swap. Full addresses take one, and two more if they lie in a storage namespace.
+    and one if the flow ends in a swap. Full addresses take one, and two more if they lie in a storage namespace. Files
+    that list condemned content are read too, each once by a process.
 
     Args:
         stores: Stores of the flow.
@@ -116,20 +117,20 @@ def _require_in(stores: Stores, id: RepositoryId, uid: RepositoryUid, uri: str, 
     held = access.read(stores.kv, where)
     while held is not None:
         try:
-            found = [each for one in held.value.sets for each in condemned.among(blobs, one, addresses).to_pylist()]
+            found = next(collected_among(stores, blobs, held.value.sets, addresses), None)
         except CorruptData:
             before, held = held, access.read(stores.kv, where)
             if held == before:
                 raise
             continue  # the files of a former set may be gone
-        if not found:
+        if found is None:
             return
         raise Conflict(
-            f"address {found[0]!r} of repository {id!r}: nothing named its content, so a collection is "
+            f"address {found!r} of repository {id!r}: nothing named its content, so a collection is "
             "deleting or has deleted it; store the content again",
             kind=Kind.ContentCollected,
             repository=id,
-            address=found[0],
+            address=found,
         )
 
 
