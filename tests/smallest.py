@@ -155,7 +155,7 @@ SMALLEST = {
     "graveler_core.kv.paging.PAGE_ROWS": 1,
     "graveler_core.erasure.branches.REMOVED_AT_ONCE": 1,
     "graveler_core.erasure.standing.DELETED_AT_ONCE": 1,
-    "graveler_core.objects.erased.LOOKED_UP": 0,
+    "graveler_core.objects.erased.LOOKED_UP": 1,
     "graveler_core.objects.commits.CACHED_COMMITS": 1,
     "graveler_core.objects.incomplete_commits.PAGE": 1,
     "graveler_core.objects.incomplete_commits.PART_BYTES": 1_000,

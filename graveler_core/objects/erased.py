@@ -17,6 +17,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 
 from graveler_core.errors import PredicateFailed
 from graveler_core.kv.store import Store
@@ -28,7 +29,7 @@ from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
 
 LOOKED_UP = 1_000
-"""Maximum number of addresses that are looked up. For more addresses, all marks are scanned."""
+"""Maximum number of addresses that are looked up at once. For more addresses, some marks are scanned first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,7 @@ class ErasedContents:
         Args:
             addresses: Addresses relative to the storage namespace.
         """
-        marks = self._looked_up(addresses) if len(addresses) <= LOOKED_UP else self._scanned(addresses)
-        found = ((mark.address, self.counting(mark)) for mark in marks)
+        found = ((mark.address, self.counting(mark)) for mark in self._of(addresses))
         return {address: erasure for address, erasure in found if erasure is not None}
 
     def marks(self) -> Iterator[ErasedContent]:
@@ -113,14 +113,26 @@ class ErasedContents:
         for _, held in access.scan(self.kv, keys.erasures(self.repository, self.uid)):
             yield held.value
 
-    def _looked_up(self, addresses: Sequence[str]) -> Iterator[ErasedContent]:
-        folder = keys.erased(self.repository, self.uid)
-        found = access.read_many(self.kv, [folder.at(name_of(address)) for address in addresses])
-        return (held.value for held in found if held is not None)
+    def _of(self, addresses: Sequence[str]) -> Iterator[ErasedContent]:
+        """Yield the marks of addresses.
 
-    def _scanned(self, addresses: Sequence[str]) -> Iterator[ErasedContent]:
-        wanted = frozenset(addresses)
-        return (mark for mark in self.marks() if mark.address in wanted)
+        For many addresses, as many marks are scanned. If there are more marks, the addresses whose marks would follow
+        are looked up. The cost therefore does not grow with the number of marks.
+        """
+        folder = keys.erased(self.repository, self.uid)
+        wanted, limit = frozenset(addresses), len(addresses)
+        scanned, last = 0, ""
+        if limit > LOOKED_UP:
+            for name, held in islice(access.scan(self.kv, folder), limit):
+                scanned, last = scanned + 1, name
+                if held.value.address in wanted:
+                    yield held.value
+            if scanned < limit:
+                return
+        names = [name for name in map(name_of, addresses) if name > last]
+        for start in range(0, len(names), LOOKED_UP):
+            found = access.read_many(self.kv, [folder.at(name) for name in names[start : start + LOOKED_UP]])
+            yield from (held.value for held in found if held is not None)
 
 
 def erased_contents(kv: Store, repo: RepositoryRecord) -> ErasedContents:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from graveler_core.errors import Conflict
 from graveler_core.facade.branch import Branch
+from graveler_core.kv.store import KeyValue
+from graveler_core.kv.wrappers.passing import Passing
 from graveler_core.model.erasure import ErasedContent, Erasure, ErasureState
 from graveler_core.model.ids import Nonce
 from graveler_core.objects.erased import ErasedContents, erased_contents
@@ -47,6 +51,32 @@ def test_every_size_finds_the_same(lake: Lake, size: int) -> None:
             with pytest.raises(Conflict):
                 stage(lake.branch(), entry.address)
     assert not lake.broken()
+
+
+@pytest.mark.parametrize("many", [0, 3, 6, 7, 200])
+def test_the_number_of_marks_does_not_decide_what_a_check_costs(lake: Lake, many: int) -> None:
+    repo = lake.repo
+    access.write(lake.world.kv, keys.erasing(repo.id, repo.uid), erasure("now", ErasureState.ERASING, lake, "r"))
+    for number in range(many):
+        assert marks_of(lake).mark(ErasedContent(address=f"{number}", size=1, erasure="now", round="r"))
+    read = list[int]()
+
+    class Noting(Passing):
+        def scan(self, *args: Any, **more: Any) -> Iterator[KeyValue]:
+            for row in self.inner.scan(*args, **more):
+                read.append(1)
+                yield row
+
+        def get_many(self, keys: Any) -> Any:
+            assert len(keys) <= 2
+            read.append(len(keys))
+            return self.inner.get_many(keys)
+
+    asked = ["0", "1", "2", "x", "y", "z"]
+    with smallest.patched({LIMITS[0]: 2}):
+        found = ErasedContents(Noting(lake.world.kv), repo.id, repo.uid).of(asked)
+    assert sorted(found) == asked[: min(many, 3)]
+    assert sum(read) <= 2 * len(asked)
 
 
 def stage(branch: Branch, address: str | None) -> None:
