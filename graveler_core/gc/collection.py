@@ -97,7 +97,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graveler_core.blobs.deletion import RefusedDeletions, delete_permitted
-from graveler_core.errors import InvalidInput
+from graveler_core.errors import CorruptData, InvalidInput
 from graveler_core.gc.candidates import Candidates
 from graveler_core.gc.collected import Collected
 from graveler_core.gc.collection_plan import CollectionPlan
@@ -117,6 +117,7 @@ from graveler_core.model.entities import RepositoryRecord
 from graveler_core.objects import condemned, expired_commits
 from graveler_core.refs import repositories
 from graveler_core.stores import Stores
+from graveler_core.telemetry.events import tell_damaged
 
 DELETED_AT_ONCE = 2_000
 """Maximum number of objects that are deleted between two reads of the record and the claim."""
@@ -197,9 +198,15 @@ class _Collection:
             require_right_clock(self.stores, self.repository.storage_namespace)
 
     def shorten_record(self) -> None:
-        """Make room in the record, which grows afterwards. If another process changes it, the next collection does."""
+        """Make room in the record, which grows afterwards. If another process changes it, the next collection does.
+
+        If a file of a deleted set is damaged, the record stays as it is: collections do not need the file otherwise.
+        """
         if not self.plan.dry_run:
-            self.record.shorten()
+            try:
+                self.record.shorten()
+            except CorruptData as e:
+                tell_damaged(e)
 
     def finish(self) -> None:
         """Delete the objects of the current set if it is due, and the commits that are entered as removed."""

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from graveler_core.codec.records import encode
 from graveler_core.engine.reading.expired import MAX_REVIVED
 from graveler_core.engine.staging import kept_content
-from graveler_core.errors import Conflict, CorruptData, Kind, OutcomeUnknown
+from graveler_core.errors import Conflict, Kind, OutcomeUnknown
 from graveler_core.gc.collection_record import FALLEN, FOREVER_FILES, CollectionRecord
 from graveler_core.gc.deleted_sets import PERIOD, SETS, grouped
 from graveler_core.gc.sweep import GRACE
@@ -250,10 +250,19 @@ def test_a_write_that_has_read_the_record_before_finds_the_new_files(
     assert len(reads) > 2
 
 
-def test_a_missing_file_ends_it(prepared: tuple[Template[Lake], list[Entry]]) -> None:
+def test_a_missing_file_of_a_deleted_set_ends_no_collection(
+    prepared: tuple[Template[Lake], list[Entry]], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Sets are put together again when the set is forgotten."""
     template, _ = prepared
     lake = template.copy()
-    for file in (lake.root / "_graveler" / "collections").rglob("*.parquet"):
+    missing = record(lake).past[0]
+    for file in (lake.root / "_graveler" / "collections" / missing.id).iterdir():
         file.unlink()
-    with small(), pytest.raises(CorruptData, match="is missing, but the collection record lists it"):
-        lake.collect()
+    with small():
+        deleted(lake)
+        assert len(record(lake).past) == 4
+        assert [event.message for event in caplog.records] == ["a record that cannot be read was left out"]
+        lake.sleep(REMEMBERED)
+        deleted(lake)
+    assert len(record(lake).past) == 1
