@@ -22,6 +22,7 @@ from graveler_core.cli.views import (
 from graveler_core.documents.values import time_for_machines
 from graveler_core.documents.versions import commit_document, summary_document
 from graveler_core.errors import InvalidInput
+from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
     from graveler_core.facade.history import LogEntry
@@ -140,6 +141,16 @@ def reflog(  # noqa: PLR0913 - the command line's own options
             "--mend", help="Repair a damaged log: set it back to its newest intact commit, and remove damaged events."
         ),
     ] = False,
+    trim: Annotated[
+        bool,
+        typer.Option("--trim", help="Store the log in fewer commits. The events do not change. At most once a day."),
+    ] = False,
+    keep: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="With --trim: number of commits of the log to keep; 100 if it is not given."
+        ),
+    ] = None,
 ) -> None:
     """List events of branches and tags, newest first: created, deleted, assigned (by a hard reset).
 
@@ -147,24 +158,47 @@ def reflog(  # noqa: PLR0913 - the command line's own options
 
     JSON: a line for each event with type ("event"), time, kind ("created", "deleted", "assigned", "moved"), ref_type
     ("branch", "tag"), ref, before, after (commits or null), by, message, token. With --mend: one document with mended.
+    With --trim: one document with folded, deleted (numbers of commits: combined with the oldest one that is kept, and
+    deleted a day after the log no longer contained them).
     """
+    if keep is not None and not trim:
+        raise InvalidInput("--keep: needs --trim")
+    if mend and trim:
+        raise InvalidInput("--mend and --trim: cannot be combined")
     target = parse(uri)
     if target.path:
         raise InvalidInput(f"URI {uri!r}: must name a repository, or a branch or tag in it", uri=uri)
     if mend:
         _mend(session, target)
-        return
-    found = session.repository(target).reflog(target.ref or None, after, limit, start=start, end=end)
-    session.out.rows(found, REFLOG)
+    elif trim:
+        _trim(session, target, keep)
+    else:
+        found = session.repository(target).reflog(target.ref or None, after, limit, start=start, end=end)
+        session.out.rows(found, REFLOG)
 
 
 def _mend(session: Session, target: Uri) -> None:
-    if target.ref:
-        raise InvalidInput(f"--mend: needs the URI of a repository, as in graveler://{target.repository}")
+    _require_repository(target, "--mend")
     with session.working("reading the log"):
         mended = session.repository(target).mend_reflog()
     text = "mended the log" if mended else "the log is intact"
     session.out.result({"mended": mended}, text)
+
+
+def _trim(session: Session, target: Uri, keep: int | None) -> None:
+    _require_repository(target, "--trim")
+    with session.working("reading the log"):
+        repository = session.repository(target)
+        done = repository.trim_reflog() if keep is None else repository.trim_reflog(keep)
+    combined, deleted = counted(done.folded, "commit"), counted(done.deleted, "former commit")
+    session.out.result(
+        {"folded": done.folded, "deleted": done.deleted}, f"combined {combined} of the log, deleted {deleted}"
+    )
+
+
+def _require_repository(target: Uri, option: str) -> None:
+    if target.ref:
+        raise InvalidInput(f"{option}: needs the URI of a repository, as in graveler://{target.repository}")
 
 
 @verb(app, "commits")
