@@ -1,4 +1,4 @@
-"""Sweep of a repository: a job, and a schedule that runs it every day."""
+"""Sweep of a repository, and trimming of its reflog: a job, and a schedule that runs it every day."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import dagster as dg
 
 from dagster_graveler.jobs.bound import bound_job
 from dagster_graveler.ops.sweep import OP, sweep_repository
+from dagster_graveler.ops.trimming import OP as TRIM
+from dagster_graveler.ops.trimming import trim_reflog
 from dagster_graveler.resources.graveler import GravelerResource
 from dagster_graveler.storage import GRACE
 
@@ -15,7 +17,8 @@ from dagster_graveler.storage import GRACE
 def make_sweep_job(
     graveler: GravelerResource, repository: str, *, grace: timedelta = GRACE, uploads: bool = True
 ) -> dg.JobDefinition:
-    """Return the job `<repository>_sweep`.
+    """Return the job `<repository>_sweep`. Its two steps, the sweep and the trimming of the reflog, do not depend on
+    each other: if one fails, the other still runs.
 
     Args:
         graveler: The store.
@@ -28,11 +31,11 @@ def make_sweep_job(
     """
     given = {"repository": repository, "grace_hours": grace / timedelta(hours=1), "uploads": uploads}
     return bound_job(
-        dg.GraphDefinition(name=f"{repository}_sweep".replace("-", "_"), node_defs=[sweep_repository]),
+        dg.GraphDefinition(name=f"{repository}_sweep".replace("-", "_"), node_defs=[sweep_repository, trim_reflog]),
         graveler,
-        f"Delete parts of commits of {repository} that nothing refers to, and files of failed jobs. Commits are kept. "
-        "Does not change what readers see.",
-        {OP: given},
+        f"Delete parts of commits of {repository} that nothing refers to, and files of failed jobs, and trim the "
+        "reflog. Commits are kept. Does not change what readers see.",
+        {OP: given, TRIM: {"repository": repository}},
     )
 
 

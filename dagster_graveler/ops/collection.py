@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 from pydantic import Field
 
-from dagster_graveler.ops.failures import RETRIES, retries, told_to_dagster
+from dagster_graveler.ops.failures import RETRIES, retries, told_to_dagster, unless_missing
 from dagster_graveler.ops.progress import logged_progress
 from dagster_graveler.resources.graveler import GravelerResource
 from dagster_graveler.storage import CHECK, GRACE, SHARE, evaluated, reclaimable, storage_key, storage_metadata, stored
@@ -63,7 +63,7 @@ def collect_content(context: dg.OpExecutionContext, config: CollectionConfig, gr
     start = time.monotonic()
     report = graveler.report(context.log.info, "collection")
     with told_to_dagster(context.retry_number):
-        done = _collected(context, config, graveler)
+        done = unless_missing(lambda: _collected(context, config, graveler))
     shown = storage_metadata(context.instance, config.repository, done)
     context.log.info(shown["outcome"])
     facts = {"seconds": time.monotonic() - start, **report.facts(), **retries(context)}
@@ -75,29 +75,19 @@ def collect_content(context: dg.OpExecutionContext, config: CollectionConfig, gr
         context.instance.report_runless_asset_event(dg.AssetCheckEvaluation(asset_key=key, check_name=CHECK, **result))
 
 
-def _collected(
-    context: dg.OpExecutionContext, config: CollectionConfig, graveler: GravelerResource
-) -> "Collected | None":
-    """Collect, and return the result; `None` if the repository does not exist."""
-    from graveler_core.errors import Kind, NotFound
-
-    try:
-        return (
-            graveler.graveler()
-            .repository(config.repository)
-            .collect(
-                grace=timedelta(hours=config.grace_hours),
-                dry_run=config.dry_run,
-                alone=config.alone,
-                foreign=config.foreign,
-                inventory=config.inventory,
-                progress=logged_progress(context, "items examined"),
-            )
+def _collected(context: dg.OpExecutionContext, config: CollectionConfig, graveler: GravelerResource) -> "Collected":
+    return (
+        graveler.graveler()
+        .repository(config.repository)
+        .collect(
+            grace=timedelta(hours=config.grace_hours),
+            dry_run=config.dry_run,
+            alone=config.alone,
+            foreign=config.foreign,
+            inventory=config.inventory,
+            progress=logged_progress(context, "items examined"),
         )
-    except NotFound as missing:
-        if missing.kind is not Kind.RepositoryNotFound:
-            raise
-        return None
+    )
 
 
 def _numbers(done: "Collected | None") -> dict[str, Any]:

@@ -6,10 +6,10 @@ because each op is idempotent.
 """
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import dagster as dg
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MAX_RETRIES = 5
 DELAY_SECONDS = 1.0
+T = TypeVar("T")
 _DAGSTERS = ("RetryRequested", "RetryRequestedFromPolicy")
 """Errors in which Dagster wraps the error of an op."""
 RETRIES = dg.RetryPolicy(
@@ -53,6 +54,18 @@ def told_to_dagster(retry_number: int) -> Iterator[None]:
         raise _retry(retry_number) from e
     except errors.SlowDown as e:
         raise _retry(retry_number) from e
+
+
+def unless_missing(call: Callable[[], T]) -> T | None:
+    """Return the result of a call; `None` if its repository does not exist."""
+    from graveler_core.errors import Kind, NotFound
+
+    try:
+        return call()
+    except NotFound as missing:
+        if missing.kind is not Kind.RepositoryNotFound:
+            raise
+        return None
 
 
 def missing_checks(failure: dg.Failure) -> list[str]:

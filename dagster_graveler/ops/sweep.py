@@ -8,7 +8,7 @@ import dagster as dg
 from pydantic import Field
 
 from dagster_graveler.ops.collection import POOL
-from dagster_graveler.ops.failures import RETRIES, retries, told_to_dagster
+from dagster_graveler.ops.failures import RETRIES, retries, told_to_dagster, unless_missing
 from dagster_graveler.resources.graveler import GravelerResource
 from dagster_graveler.storage import GRACE
 from graveler_core.model.counting import counted
@@ -44,25 +44,18 @@ def sweep_repository(context: dg.OpExecutionContext, config: SweepConfig, gravel
     """Sweep a repository. Succeeds if the repository does not exist."""
     start = time.monotonic()
     with told_to_dagster(context.retry_number):
-        done = _swept(config, graveler)
+        done = unless_missing(lambda: _swept(config, graveler))
     shown = _shown(config.repository, done)
     context.log.info(shown["outcome"])
     context.add_output_metadata({**shown, "seconds": time.monotonic() - start, **retries(context)})
 
 
-def _swept(config: SweepConfig, graveler: GravelerResource) -> "Swept | None":
-    from graveler_core.errors import Kind, NotFound
-
-    try:
-        return (
-            graveler.graveler()
-            .repository(config.repository)
-            .sweep(grace=timedelta(hours=config.grace_hours), dry_run=config.dry_run, uploads=config.uploads)
-        )
-    except NotFound as missing:
-        if missing.kind is not Kind.RepositoryNotFound:
-            raise
-        return None
+def _swept(config: SweepConfig, graveler: GravelerResource) -> "Swept":
+    return (
+        graveler.graveler()
+        .repository(config.repository)
+        .sweep(grace=timedelta(hours=config.grace_hours), dry_run=config.dry_run, uploads=config.uploads)
+    )
 
 
 def _shown(repository: str, done: "Swept | None") -> dict[str, Any]:

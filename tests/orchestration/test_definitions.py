@@ -57,6 +57,7 @@ def test_commit_merge_and_compaction_retry_with_backoff_and_jitter() -> None:
     from dagster_graveler.ops.hooks import deliver_hooks
     from dagster_graveler.ops.namespaces import empty_namespaces
     from dagster_graveler.ops.sweep import sweep_repository
+    from dagster_graveler.ops.trimming import trim_reflog
     from dagster_graveler.publishing.groups import Publication, TableGroup
     from dagster_graveler.publishing.ops import commit_op, publish_op
     from dagster_graveler.publishing.publisher import MergeTarget, Publisher
@@ -65,7 +66,7 @@ def test_commit_merge_and_compaction_retry_with_backoff_and_jitter() -> None:
     assert len(cleaning) == 3
     group = TableGroup(dg.AssetKey("main"), ())
     publisher = Publisher(Publication(group.key, (group,)), (MergeTarget(group, "branch"),), "pool")
-    upkeep = (compact_branch, collect_content, sweep_repository, empty_namespaces, deliver_hooks)
+    upkeep = (compact_branch, collect_content, sweep_repository, trim_reflog, empty_namespaces, deliver_hooks)
     own = (commit_op(publisher), publish_op(publisher), *upkeep)
     for op in (*own, *(node.definition for node in cleaning)):
         policy = op.retry_policy  # type: ignore[attr-defined]

@@ -33,13 +33,13 @@ def test_it_deletes_what_nothing_refers_to(
     main.put("a", b"1")
     main.compact()
     main.reset()
-    assert said(sweep(instance))["outcome"] == "Deleted 0 items (0 bytes) that nothing refers to."
+    assert said(sweep(instance), OP)["outcome"] == "Deleted 0 items (0 bytes) that nothing refers to."
     for path in (installation.root / "data" / "lake").rglob("*"):
         if path.is_file():
             os.utime(path, (0, 0))
     found = lake.sweep(dry_run=True)
     assert found.blobs
-    shown = said(sweep(instance))
+    shown = said(sweep(instance), OP)
     assert (shown["files"], shown["bytes"], shown["dry run"]) == (found.blobs, found.size, False)
     assert lake.sweep(dry_run=True).blobs == 0
 
@@ -54,7 +54,7 @@ def test_what_it_deleted_is_told(
         return Swept(dry_run=options["dry_run"], objects=1, blobs=2, size=3_000, young=4, uploads=1)
 
     monkeypatch.setattr(Repository, "sweep", swept)
-    shown = said(sweep(instance, grace=timedelta(days=2), uploads=False))
+    shown = said(sweep(instance, grace=timedelta(days=2), uploads=False), OP)
     assert calls == [{"grace": timedelta(days=2), "dry_run": False, "uploads": False}]
     assert shown["outcome"] == "Deleted 3 items (3,000 bytes) that nothing refers to."
     assert (shown["objects"], shown["files"], shown["uploads of failed jobs"]) == (1, 2, 1)
@@ -66,7 +66,7 @@ def test_a_repository_that_does_not_exist_yet_has_nothing_to_sweep(
 ) -> None:
     result = sweep(instance)
     assert result.success
-    assert said(result)["outcome"] == "Repository lake does not exist yet, so there is nothing to sweep."
+    assert said(result, OP)["outcome"] == "Repository lake does not exist yet, so there is nothing to sweep."
 
 
 @pytest.mark.parametrize(("error", "attempts"), [(Unavailable("away"), 1), (CorruptData("a layout is damaged"), 0)])
