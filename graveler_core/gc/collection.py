@@ -195,7 +195,7 @@ class _Collection:
         """Refuse to work in a namespace that belongs to another repository, or with a wrong clock."""
         require_own_namespace(self.stores, self.repository, dry_run=self.plan.dry_run)
         if not self.plan.dry_run:
-            require_right_clock(self.stores, self.repository.storage_namespace)
+            require_right_clock(self.stores, self.repository.storage_namespace, self.repository.uid)
 
     def shorten_record(self) -> None:
         """Make room in the record, which grows afterwards. If another process changes it, the next collection does.

@@ -47,6 +47,7 @@ from graveler_core.committed.index.operations import operations_between, own_ope
 from graveler_core.errors import CorruptData, Kind, PredicateFailed
 from graveler_core.gc.commits import Header, HistoryGraph
 from graveler_core.gc.stock import Progress
+from graveler_core.model.clock import Instant
 from graveler_core.model.entities import Layout, RepositoryRecord
 from graveler_core.model.ids import CommitId
 from graveler_core.model.index import Index
@@ -163,7 +164,7 @@ def _is_wrong(indexes: Indexes, header: Header, index: Index) -> bool:
 def _replace(stores: Stores, repo: RepositoryRecord, id: CommitId, header: Header) -> bool:
     """Replace the layout of a commit by a repaired one. Return `False` if another process repaired or deleted it."""
     indexes, where = stores.indexes(repo), keys.commit_layout(repo, id)
-    begun = stores.clock.now()
+    begun = Instant.of(stores.clock)
     for _ in range(_TRIES):
         held = access.read(stores.kv, where)
         if held is None or not _is_wrong(indexes, header, held.value.index):

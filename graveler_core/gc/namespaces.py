@@ -167,8 +167,6 @@ class _Namespace:
         """Take the namespace through all steps that are due."""
         if self.plan.dry_run:
             return self._foresee()
-        with bucket_may_be_missing():
-            require_right_clock(self.stores, self.uri)
         claim = access.read(self.stores.kv, self.where) or self._claimed()
         if claim is not None and claim.value.state is not ClaimState.OWNED:
             claim = self._restarted(claim)
@@ -192,6 +190,7 @@ class _Namespace:
         """Claim the namespace. Return `None` if that is not possible."""
         if self._overlaps():
             return None
+        self._require_right_clock()
         made = NamespaceClaim(
             owner=RepositoryUid(self.stores.ids.fresh()),
             repository=self.record.value.repository,
@@ -262,12 +261,21 @@ class _Namespace:
     def _is_due(self, claim: NamespaceClaim) -> bool:
         due = claim.since + self.plan.grace
         self.done.due = due if self.stores.clock.now() < due else None
-        return self.done.due is None
+        if self.done.due is not None:
+            return False
+        self._require_right_clock()
+        return True
+
+    def _require_right_clock(self) -> None:
+        with bucket_may_be_missing():
+            require_right_clock(self.stores, self.uri, self.record.value.uid)
 
     def _restarted(self, claim: Held[NamespaceClaim]) -> Held[NamespaceClaim] | None:
         """Begin the grace period of a claim again if a clock far ahead began it. Return `None` as `_swapped` does."""
-        is_wrong = is_far_ahead(claim.value.since, self.stores.clock.now())
-        return self._swapped(claim, claim.value.state) if is_wrong else claim
+        if not is_far_ahead(claim.value.since, self.stores.clock.now()):
+            return claim
+        self._require_right_clock()
+        return self._swapped(claim, claim.value.state)
 
     def _swapped(self, claim: Held[NamespaceClaim], state: ClaimState) -> Held[NamespaceClaim] | None:
         """Enter another state. Return `None` if another call has changed the claim."""

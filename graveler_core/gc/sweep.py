@@ -25,12 +25,13 @@ layout that it started with is marked by that layout. If that layout was replace
 for which it may be cached, the data is marked by the replacement, which keeps it. Data from a compacted tree is
 marked by the branch; otherwise the build's swap fails.
 
-The grace period must therefore exceed the sum of the two longest builds (one that replaces a layout, another that
-began before), the hour of a cached layout, and the difference of the clocks. A build that takes longer than
+The grace period must therefore exceed the sum of the two longest builds (one that replaces a layout, another that began
+before), the hour of a cached layout, and the difference of the clocks. A build that takes longer than
 `objects.build_time` allows refers to nothing and fails, also if its process was suspended. The shortest grace period
-that is accepted beside other processes covers two builds, except imports, which the default covers. The check of the
-time precedes the last request of a build, so a process that is suspended while this request is under way is not
-covered. The duration of the sweep does not matter: items that it considers old were old at its start.
+that is accepted beside other processes covers two builds. Two cases are not covered. A process is suspended after the
+check of the time, while the last request of its build is under way. Or a virtual machine is paused for days, and the
+build ends before the clock of the machine is set. The duration of the sweep does not matter: items that it considers
+old were old at its start.
 
 After a crash or a failed deletion the register remains held for three minutes, and the next sweep deletes the rest.
 Two sweeps take turns with the register; the later one finds items young that were created again after the first one had
@@ -189,7 +190,7 @@ def sweep(
         raise _refused(repo, next(finding for finding in found if finding.damage and finding.thing in _LEADING))
     if not plan.dry_run:
         owner_files.require_owner(stores.blobs.at(repo.storage_namespace), repo)
-        require_right_clock(stores, repo.storage_namespace)
+        require_right_clock(stores, repo.storage_namespace, repo.uid)
     _objects(work, look)
     _blobs(work, look)
     _layers(work, look)

@@ -43,7 +43,8 @@ class Instant:
     @classmethod
     def of(cls, clock: Clock) -> Instant:
         """Return the present moment."""
-        return cls(clock.monotonic(), clock.now().timestamp())
+        wall = clock.now().timestamp()
+        return cls(clock.monotonic(), wall)
 
     def is_within(self, seconds: float, now: Instant) -> bool:
         """Return true if less than a number of seconds has passed until `now` by either clock, and the wall clock was

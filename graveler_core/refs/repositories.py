@@ -15,7 +15,7 @@ from graveler_core.codec.records import encode
 from graveler_core.errors import Conflict, Kind, NotFound, PermissionDenied, PredicateFailed, SlowDown
 from graveler_core.kv.store import Store
 from graveler_core.model.bounds import ALL, Bounds
-from graveler_core.model.clock import Clock, IdSource, has_lapsed
+from graveler_core.model.clock import Clock, IdSource
 from graveler_core.model.entities import RepositoryRecord, RepositoryState
 from graveler_core.model.ids import Nonce, RepositoryId
 from graveler_core.model.limit import require_limit
@@ -191,11 +191,11 @@ def _changed(
 
 
 def has_taken_too_long(repo: RepositoryRecord, clock: Clock) -> bool:
-    """Return true if the current temporary state of a repository has exceeded its maximum duration, or a clock far
-    ahead has begun it. The process that began it may be alive, but its next swap fails once the record has changed.
+    """Return true if the current temporary state of a repository has exceeded its maximum duration. The process that
+    began it may be alive, but its next swap fails once the record has changed.
     """
     migrating = repo.migrating and repo.state is RepositoryState.INITIAL
-    return has_lapsed(repo.since, MIGRATION_TIME if migrating else CREATION_TIME, clock.now())
+    return clock.now() - repo.since >= (MIGRATION_TIME if migrating else CREATION_TIME)
 
 
 def enter(repo: RepositoryRecord, state: RepositoryState, clock: Clock, ids: IdSource) -> RepositoryRecord:

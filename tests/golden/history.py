@@ -6,9 +6,8 @@ import sys
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from graveler_core.engine.committing import head
-from graveler_core.engine.merging import chain
 from graveler_core.facade.repository import Repository
+from graveler_core.model.clock import Instant
 from graveler_core.model.operations import Put, Remove
 from tests.old_paths import any_path
 from tests.unit.engine.flows import MANY, table
@@ -25,7 +24,7 @@ class ClockOfThen(FakeClock):
     The dates of the commits, and so their ids, are then those of the records.
     """
 
-    NEW = frozenset({head.advance.__code__, head.require_in_time.__code__, chain.chain.__code__})
+    NEW = frozenset({Instant.of.__func__.__code__})
 
     def now(self) -> datetime:
         return self.time if sys._getframe(1).f_code in self.NEW else super().now()

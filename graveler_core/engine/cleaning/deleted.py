@@ -45,7 +45,7 @@ from graveler_core.engine.cleaning.work import CleaningCall, Position, Step
 from graveler_core.engine.repositories.deletion import enter_for_cleaner
 from graveler_core.engine.staging import pressure
 from graveler_core.errors import PredicateFailed
-from graveler_core.model.clock import has_lapsed, is_far_ahead, not_before
+from graveler_core.model.clock import not_before
 from graveler_core.model.entities import (
     AbandonedNamespace,
     DeletedRepository,
@@ -89,11 +89,13 @@ def _taken(work: CleaningCall, held: Held[DeletedRepository]) -> Held[DeletedRep
     """Return the entry once the repository is unreachable and may be emptied."""
     now, plan = work.stores.clock.now(), work.plan
     if held.value.state is DeletedState.RESTORING:
-        if has_lapsed(held.value.since, repositories.CREATION_TIME, now) and not plan.dry_run:
+        over = work.is_past(held.value.since, repositories.CREATION_TIME)
+        if not plan.dry_run and (over or work.began_far_ahead(held.value.since, held.value.repository)):
             _enter(work, held, DeletedState.DELETED)
         work.done.waiting += 1
         return None
-    if held.value.state is DeletedState.DELETED and is_far_ahead(held.value.since, now) and not plan.dry_run:
+    is_deleted = held.value.state is DeletedState.DELETED
+    if is_deleted and not plan.dry_run and work.began_far_ahead(held.value.since, held.value.repository):
         held = _enter(work, held, DeletedState.DELETED)
     entry = held.value
     if entry.state is DeletedState.DELETED and not is_due(work, entry):

@@ -33,7 +33,6 @@ from typing import Any, TypeVar
 from graveler_core.engine.cleaning.work import CleaningCall, Position, Step
 from graveler_core.engine.protocol.swap import lists, swap
 from graveler_core.engine.repositories import tasks
-from graveler_core.model.clock import is_far_ahead
 from graveler_core.model.compaction import CompactionHistory
 from graveler_core.model.entities import BranchRecord, Cleanup, Operation, RepositoryRecord, RepositoryState
 from graveler_core.model.ids import BranchId
@@ -80,7 +79,7 @@ def _folders(work: CleaningCall, repo: RepositoryRecord, inner: Position) -> Ite
 
 def _layers(work: CleaningCall, repo: RepositoryRecord, rows: Sequence[Found]) -> None:
     """Process some cleanup records. Their branches are read after them."""
-    rows = [(name, _restarted(work, keys.cleanup(repo, name), held)) for name, held in rows]
+    rows = [(name, _restarted(work, repo, keys.cleanup(repo, name), held)) for name, held in rows]
     due = [row for row in rows if _is_due(work, row[1].value)]
     branches = _branches(work, repo, {held.value.branch for _, held in due})
     ended: list[Found] = []
@@ -109,10 +108,10 @@ def _is_due(work: CleaningCall, cleanup: Cleanup) -> bool:
     return due
 
 
-def _restarted(work: CleaningCall, where: Location[Aged], held: Held[Aged]) -> Held[Aged]:
+def _restarted(work: CleaningCall, repo: RepositoryRecord, where: Location[Aged], held: Held[Aged]) -> Held[Aged]:
     """Store the time now in a record that has the time of a clock far ahead. Return the current record."""
-    now = work.stores.clock.now()
-    if is_far_ahead(held.value.since, now) and not work.plan.dry_run:
+    if not work.plan.dry_run and work.began_far_ahead(held.value.since, repo):
+        now = work.stores.clock.now()
         with work.trying(f"record {where.key.decode(errors='replace')}"):
             return access.replace(work.stores.kv, where, held, held.value.model_copy(update={"since": now}))
     return held
@@ -160,7 +159,7 @@ def _drop(work: CleaningCall, repo: RepositoryRecord, rows: Sequence[Found]) -> 
 
 
 def _operations(work: CleaningCall, repo: RepositoryRecord, rows: Sequence[tuple[str, Held[Operation]]]) -> None:
-    found = {name: _restarted(work, keys.operation(repo, name), held) for name, held in rows}
+    found = {name: _restarted(work, repo, keys.operation(repo, name), held) for name, held in rows}
     past = {name: held for name, held in found.items() if work.is_past(held.value.since, work.plan.keys_for)}
     for name in tasks.in_use(work.stores, repo, past):
         del past[name]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import takewhile
@@ -12,8 +12,10 @@ from typing import TypeVar
 from graveler_core.engine.cleaning.plan import MAX_FAILURES, Cleaned, CleaningPlan
 from graveler_core.errors import CorruptData, GravelerError, PredicateFailed
 from graveler_core.kv.bulk import drop_partition
+from graveler_core.model.clock import is_far_ahead
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.layers import Layer, SealedToken, SegmentLayer
+from graveler_core.objects.store_clock import clock_difference
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
@@ -39,6 +41,8 @@ class CleaningCall:
     done: Cleaned
     left: int | None
     """Number of items that may still be examined."""
+    right_clock: bool | None = None
+    """True if the clock of this machine agrees with that of an object store. `None` if they were not compared."""
 
     @property
     def page(self) -> int:
@@ -48,6 +52,17 @@ class CleaningCall:
     def is_past(self, since: datetime, grace: timedelta) -> bool:
         """Return `True` if at least the given time has passed since a moment."""
         return self.stores.clock.now() - since >= grace
+
+    def began_far_ahead(self, since: datetime, repo: RepositoryRecord) -> bool:
+        """Return `True` if a wrong clock has written a time, and the clock of this machine is right."""
+        return is_far_ahead(since, self.stores.clock.now()) and self._has_right_clock(repo)
+
+    def _has_right_clock(self, repo: RepositoryRecord) -> bool:
+        if self.right_clock is None:
+            blobs = self.stores.blobs.at(repo.storage_namespace)
+            with suppress(GravelerError):
+                self.right_clock = not clock_difference(blobs, repo.uid, self.stores.clock)
+        return bool(self.right_clock)
 
     @contextmanager
     def trying(self, what: str) -> Iterator[None]:

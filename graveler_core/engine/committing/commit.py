@@ -36,6 +36,7 @@ from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.protocol.swap import Write, cleanups, retire, swap, without_layer
 from graveler_core.engine.reading.view import BranchView, changes, commit_of, view_under
 from graveler_core.errors import Conflict, CorruptData, InvalidInput, Kind, NoChanges, OutcomeUnknown
+from graveler_core.model.clock import Instant
 from graveler_core.model.entities import BranchRecord
 from graveler_core.model.ids import BranchId, Nonce, RepositoryId
 from graveler_core.model.layers import Layer
@@ -79,21 +80,27 @@ def commit(stores: Stores, repo: RepositoryId, branch: BranchId, draft: Draft) -
         OutcomeUnknown: The response of the last step was lost, and the history does not show the outcome.
             `details["commit"]` is the id of the commit.
     """
-    tried = TriedCommits(stores.clock.now())
-    with stores.turns.turn(repo, branch), tried.reported():
-        try:
-            return _commit(stores, (repo, branch), draft, tried)
-        except (NoChanges, Conflict):
-            # An earlier call with the same key, in another process, may have committed the changes.
-            found = None
-            if draft.idempotency_key:
-                with suppress(
-                    InvalidInput
-                ):  # the branch was created again since then, so no commit on it can be from this call
-                    found = find_by_key(stores, fresh(stores, repo, branch), draft)
-            if found is None:
-                raise
-            return found
+    with stores.turns.turn(repo, branch):
+        tried = TriedCommits(Instant.of(stores.clock))
+        with tried.reported():
+            try:
+                return _commit(stores, (repo, branch), draft, tried)
+            except (NoChanges, Conflict):
+                found = _found_by_key(stores, repo, branch, draft)
+                if found is None:
+                    raise
+                return found
+
+
+def _found_by_key(stores: Stores, repo: RepositoryId, branch: BranchId, draft: Draft) -> StoredCommit | None:
+    """Return the commit of an earlier call with the same key, which may have committed the changes in another process.
+    If the branch was created again since then, no commit on it can be from that call.
+    """
+    if not draft.idempotency_key:
+        return None
+    with suppress(InvalidInput):
+        return find_by_key(stores, fresh(stores, repo, branch), draft)
+    return None
 
 
 def _commit(stores: Stores, where: tuple[RepositoryId, BranchId], draft: Draft, tried: TriedCommits) -> StoredCommit:

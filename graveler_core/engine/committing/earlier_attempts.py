@@ -7,17 +7,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 
 from graveler_core.engine.committing.draft import Draft, begin_operation, begun_operation
 from graveler_core.engine.protocol.hooks import ToldCommits
 from graveler_core.engine.reading.view import commit_of
 from graveler_core.errors import CorruptData, GravelerError, NotFound, OutcomeUnknown
-from graveler_core.model.clock import Clock
+from graveler_core.model.clock import Clock, Instant
 from graveler_core.model.entities import BranchRecord, Commit
 from graveler_core.model.ids import CommitId
 from graveler_core.model.webhooks import HookEvent
-from graveler_core.objects.build_time import BUILT_WITHIN, require_in_time
+from graveler_core.objects.build_time import require_in_time
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.refs.ancestry import first_parents
 from graveler_core.stores import Registers, Stores
@@ -27,10 +26,8 @@ from graveler_core.stores import Registers, Stores
 class TriedCommits:
     """Commits that one call tried to make the head of a branch."""
 
-    begun: datetime
-    """Time before the call wrote anything."""
-    within: timedelta = BUILT_WITHIN
-    """Time that the call may take."""
+    begun: Instant
+    """Moment before the call wrote anything."""
     ids: set[CommitId] = field(default_factory=set)
     bases: list[CommitId] = field(default_factory=list)
     """Heads on which the call has built, or is about to build."""
@@ -67,7 +64,7 @@ class TriedCommits:
 
     def require_in_time(self, clock: Clock, commit: CommitId) -> None:
         """Refuse to write a commit, or to make it the head, if the call has taken too long. Raises `SlowDown`."""
-        require_in_time(clock, self.begun, f"commit {commit}", self.within)
+        require_in_time(clock, self.begun, f"commit {commit}")
 
     def require_history(self, branch: BranchRecord) -> None:
         """Refuse to swap a branch whose history may no longer show the commit of the swap without a response.

@@ -35,7 +35,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from functools import partial
 
 from graveler_core.engine.committing.draft import Draft
@@ -65,11 +64,11 @@ from graveler_core.errors import (
     OutcomeUnknown,
     PredicateFailed,
 )
+from graveler_core.model.clock import Instant
 from graveler_core.model.entities import BranchRecord
 from graveler_core.model.ids import BranchId, CommitId, MetarangeId, RepositoryId
 from graveler_core.model.protection import BranchAction
 from graveler_core.model.webhooks import HookEvent
-from graveler_core.objects.build_time import BUILT_WITHIN
 from graveler_core.objects.commits import StoredCommit
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -106,10 +105,8 @@ class HeadMove:
     reread: Refusals = (Conflict, DirtyBranch, NoChanges)
     """Errors of `prepare` that end the flow only if a closing re-read finds the content of the branch unchanged."""
     budget: RetryBudget | None = None
-    begun: datetime | None = None
+    begun: Instant | None = None
     """Start of the flow, if it wrote something before `move_head` was called."""
-    within: timedelta = BUILT_WITHIN
-    """Time that the flow may take."""
 
 
 def move_head(stores: Stores, move: HeadMove) -> StoredCommit:
@@ -129,26 +126,28 @@ def move_head(stores: Stores, move: HeadMove) -> StoredCommit:
     """
     repo, branch = move.repository, move.branch
     is_merge = move.action is BranchAction.MERGE
-    event = HookEvent.PRE_MERGE if is_merge else HookEvent.PRE_COMMIT
-    tried = TriedCommits(move.begun or stores.clock.now(), move.within, event=event)
+    with stores.turns.turn(repo, branch):
+        event = HookEvent.PRE_MERGE if is_merge else HookEvent.PRE_COMMIT
+        tried = TriedCommits(move.begun or Instant.of(stores.clock), event=event)
+        with tried.reported():
+            attempt = partial(_attempt, stores, move, tried)
+            return retry(stores, f"{move.name} {repo}/{branch}", attempt, move.budget)
 
-    def attempt() -> StoredCommit | None:
-        now = fresh(stores, repo, branch)
-        tried.bases.append(now.branch.commit_id)
-        if move.check is not None:
-            move.check(now)
-        found = find_by_key(stores, now, move.draft) or find_tried(stores, now, tried)
-        if found is not None:
-            return found
-        require_permitted(now, move.action)
-        head = _prepared(stores, now, move)
-        if head is None:
-            return None
-        record = now.branch.model_copy(update={"commit_id": head.commit.id, "compacted_metarange": head.compacted})
-        return head.commit if advance(stores, now, record, head, tried) else None
 
-    with stores.turns.turn(repo, branch), tried.reported():
-        return retry(stores, f"{move.name} {repo}/{branch}", attempt, move.budget)
+def _attempt(stores: Stores, move: HeadMove, tried: TriedCommits) -> StoredCommit | None:
+    now = fresh(stores, move.repository, move.branch)
+    tried.bases.append(now.branch.commit_id)
+    if move.check is not None:
+        move.check(now)
+    found = find_by_key(stores, now, move.draft) or find_tried(stores, now, tried)
+    if found is not None:
+        return found
+    require_permitted(now, move.action)
+    head = _prepared(stores, now, move)
+    if head is None:
+        return None
+    record = now.branch.model_copy(update={"commit_id": head.commit.id, "compacted_metarange": head.compacted})
+    return head.commit if advance(stores, now, record, head, tried) else None
 
 
 def advance(stores: Stores, registers: Registers, record: BranchRecord, head: NewHead, tried: TriedCommits) -> bool:

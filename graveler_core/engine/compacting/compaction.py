@@ -34,6 +34,7 @@ from graveler_core.engine.protocol.swap import cleanups, lists, retire, swap, wi
 from graveler_core.engine.reading.view import view_under
 from graveler_core.engine.staging.layer_room import is_crowded
 from graveler_core.errors import Conflict, CorruptData, Kind, NoChanges, OutcomeUnknown, SlowDown
+from graveler_core.model.clock import Instant
 from graveler_core.model.entities import BranchRecord
 from graveler_core.model.ids import BranchId, MetarangeId, RepositoryId
 from graveler_core.model.layers import SealedToken
@@ -77,7 +78,7 @@ def compact(stores: Stores, repo: RepositoryId, branch: BranchId, every: timedel
             (`RetriesExhausted`).
         Conflict: A commit, a reset or a bulk write came in between (`CompactionLost`). Nothing was changed.
     """
-    begun = stores.clock.now()
+    begun = Instant.of(stores.clock)
     sealed = _seal(stores, repo, branch, every)
     layers = sealed.branch.sealed_tokens
     view = view_under(stores, sealed, layers)
@@ -132,7 +133,7 @@ def _sealed(stores: Stores, now: Registers, start: datetime, *, seals: bool) -> 
     return None
 
 
-def _install(stores: Stores, sealed: Registers, metarange: MetarangeId, begun: datetime) -> None:
+def _install(stores: Stores, sealed: Registers, metarange: MetarangeId, begun: Instant) -> None:
     layers = sealed.branch.sealed_tokens
     before = cleanups(stores, sealed, layers)
 

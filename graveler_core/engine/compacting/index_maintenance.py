@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
 from itertools import dropwhile
 
@@ -25,6 +24,7 @@ from graveler_core.committed.index.fold import fold
 from graveler_core.committed.trees import count_entries
 from graveler_core.engine.protocol.registers import fresh
 from graveler_core.errors import GravelerError
+from graveler_core.model.clock import Instant
 from graveler_core.model.entities import Layout, RepositoryRecord, Superseded
 from graveler_core.model.ids import BranchId, CommitId, MetarangeId
 from graveler_core.model.index import Index
@@ -78,7 +78,7 @@ class _Fold:
     """The parts."""
     metarange: MetarangeId
     """Metarange with the same entries."""
-    begun: datetime
+    begun: Instant
     """Time before the metarange was written."""
 
     def replaced(self, index: Index) -> Index | None:
@@ -92,7 +92,7 @@ class _Fold:
 
 
 def _fold(stores: Stores, repo: RepositoryRecord, branch: BranchId, below: Index) -> None:
-    begun = stores.clock.now()
+    begun = Instant.of(stores.clock)
     try:
         with suppress(GravelerError):  # nothing depends on it, and the next commit starts again
             folded = fold(stores.indexes(repo), below, mapper=stores.executor.map)

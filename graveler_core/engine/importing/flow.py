@@ -63,12 +63,12 @@ from graveler_core.engine.protocol.restrictions import require_permitted
 from graveler_core.engine.reading.view import BranchView, commit_of, view_of
 from graveler_core.errors import DirtyBranch, Kind, NoChanges, NotFound
 from graveler_core.model.changes import ChangeSummary
+from graveler_core.model.clock import Instant
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import BranchId, MetarangeId, Nonce, RepositoryId
 from graveler_core.model.importing import ImportMode
 from graveler_core.model.index import Index
 from graveler_core.model.protection import BranchAction
-from graveler_core.objects.build_time import IMPORTED_WITHIN
 from graveler_core.segments.merge import effect
 from graveler_core.segments.sorted_keys import KEY
 from graveler_core.staging import stack as staged
@@ -110,7 +110,7 @@ def import_objects(
             repository (`NamespaceInUse`).
         PermissionDenied: The branch is protected from commits, or the repository is read-only.
         Unavailable: The source cannot be listed (`details["uri"]`), or a store cannot be reached.
-        SlowDown: The import took more than three days (`RetriesExhausted`).
+        SlowDown: The import took more than ten hours (`RetriesExhausted`).
     """
     draft = request.titled(draft)
     registers = fresh(stores, repo, request.into)
@@ -128,14 +128,14 @@ def _imported(
     stores: Stores, repository: RepositoryRecord, request: ImportRequest, draft: Draft, progress: Progress
 ) -> ImportOutcome:
     """Gather the objects, build on the head of the branch, and move the head."""
-    began, begun = stores.clock.monotonic(), stores.clock.now()
+    begun = Instant.of(stores.clock)
     gathered = gather(stores, repository, request, progress)
     now = fresh(stores, repository.id, request.into)
     _require_same(repository, now)
     built = build_on(stores, repository, now.branch.commit_id, gathered)
     call = _Call(request, draft, Nonce(stores.ids.fresh()), gathered, built)
     # After an hour of work, the call may wait for another hour before it gives up the result.
-    budget = replace(stores.retry_budget, total=stores.retry_budget.total + stores.clock.monotonic() - began)
+    budget = replace(stores.retry_budget, total=stores.retry_budget.total + stores.clock.monotonic() - begun.monotonic)
     move = HeadMove(
         "import into",
         repository.id,
@@ -145,7 +145,6 @@ def _imported(
         check=partial(_require_same, repository),
         budget=budget,
         begun=begun,
-        within=IMPORTED_WITHIN,
     )
     commit = move_head(stores, move)
     if commit.header.nonce != call.nonce:

@@ -28,6 +28,7 @@ from graveler_core.engine.merging.sides import MergeRequest, Sides, nothing
 from graveler_core.engine.protocol.registers import require_repository
 from graveler_core.engine.protocol.swap import Write, record_writes
 from graveler_core.engine.reading.view import commit_of
+from graveler_core.model.clock import Instant
 from graveler_core.model.ids import CommitId, Nonce
 from graveler_core.objects.build_time import require_in_time
 from graveler_core.objects.commits import StoredCommit
@@ -65,7 +66,7 @@ def chain(
     stores: Stores, registers: Registers, sides: Sides, combination: Combination, call: MergeCall
 ) -> NewHead | None:
     """Prepare the repeated commits. Return the last of them, or `None` if none of them changes the destination."""
-    begun, at, waiting = stores.clock.now(), sides.ours, None
+    begun, at, waiting = Instant.of(stores.clock), sides.ours, None
     for link in _links(stores, registers, sides, combination, call):
         writes: list[Write] = list(link.made.writes)
         if waiting is not None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from graveler_core.codec.entry import normalise_record
 from graveler_core.codec.records import encode
@@ -22,6 +21,7 @@ from graveler_core.committed.index.lookup import lookup_few
 from graveler_core.committed.index.successor import small_successor
 from graveler_core.engine.protocol.swap import Write
 from graveler_core.errors import CorruptData, Kind, NotFound, PredicateFailed
+from graveler_core.model.clock import Instant
 from graveler_core.model.entities import Commit, Layout, RepositoryRecord
 from graveler_core.model.entry import RECORD_SCHEMA, Entry
 from graveler_core.model.ids import CommitId, Nonce
@@ -45,7 +45,7 @@ class ReferenceLog:
     repository: RepositoryRecord
     held: Held[InternalReference] | None
     head: StoredCommit | None
-    begun: datetime
+    begun: Instant
     """Time before the log was read."""
 
     def require_in_time(self) -> None:
@@ -67,7 +67,7 @@ def read_log(stores: Stores, repo: RepositoryRecord) -> ReferenceLog:
     Raises:
         CorruptData: Its commit is missing or damaged. `details["commit"]` names the commit.
     """
-    begun = stores.clock.now()
+    begun = Instant.of(stores.clock)
     held = access.read(stores.kv, keys.reference_log(repo))
     head = None if held is None else read_internal(stores, repo, held.value.commit_id)
     return ReferenceLog(stores, repo, held, head, begun)

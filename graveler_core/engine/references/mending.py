@@ -22,6 +22,7 @@ from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.references.log import ReferenceLog, point, read_internal
 from graveler_core.engine.references.rewriting import write_root
 from graveler_core.errors import CorruptData, NotFound, PredicateFailed
+from graveler_core.model.clock import Instant
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import CommitId
 from graveler_core.objects.commits import StoredCommit
@@ -55,7 +56,7 @@ def _set_back(stores: Stores, repo: RepositoryRecord) -> bool:
     where = keys.reference_log(repo)
 
     def attempt() -> bool | None:
-        begun = stores.clock.now()
+        begun = Instant.of(stores.clock)
         held = access.read(stores.kv, where)
         current = None if held is None else _whole(stores, repo, held.value.commit_id)
         if held is None or (current is not None and _has_ancestors(stores, repo, current)):

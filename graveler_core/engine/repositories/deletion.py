@@ -93,7 +93,7 @@ def complete_deletion(stores: Stores, held: Held[RepositoryRecord]) -> bool:
     """
     current: Held[RepositoryRecord] | None = held
     if held.value.state is RepositoryState.INITIAL:
-        current = repositories.expire(stores.kv, stores.clock, stores.ids, held)
+        current = repositories.give_up(stores.kv, stores.clock, stores.ids, held)
     if current is None or current.value.state is not RepositoryState.DELETING:
         return False
     # The cleaner that claimed the entry removes the record.

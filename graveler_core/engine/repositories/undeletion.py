@@ -28,7 +28,6 @@ from contextlib import suppress
 from graveler_core.engine.protocol.retry import retry
 from graveler_core.engine.repositories.deletion import complete_deletion
 from graveler_core.errors import Conflict, CorruptData, GravelerError, Kind, NotFound, NotUnique, PredicateFailed
-from graveler_core.model.clock import has_lapsed
 from graveler_core.model.entities import DeletedRepository, DeletedState, RepositoryRecord, RepositoryState
 from graveler_core.model.ids import Nonce, RepositoryId
 from graveler_core.records import access
@@ -125,7 +124,7 @@ def _chosen(stores: Stores, name: RepositoryId, uid: str | None) -> Entry | None
     entry = max(fit, key=lambda held: (held.value.since, held.value.repository.uid))
     if entry.value.state is DeletedState.DELETED:
         return entry
-    if not has_lapsed(entry.value.since, repositories.CREATION_TIME, stores.clock.now()):
+    if stores.clock.now() - entry.value.since < repositories.CREATION_TIME:
         raise _lost(entry.value.repository, "is being restored by somebody else")
     freed = _entered(stores, entry, DeletedState.DELETED)
     return _chosen(stores, name, uid) if freed is None else freed

@@ -8,10 +8,14 @@ from unittest.mock import patch
 
 import pytest
 
-from graveler_core.errors import InvalidInput
-from graveler_core.gc import right_clock
+from graveler_core.errors import InvalidInput, NotFound
 from graveler_core.model.clock import CLOCKS_DIFFER
+from graveler_core.model.entities import RepositoryState
+from graveler_core.model.ids import RepositoryId
+from graveler_core.objects import store_clock
+from graveler_core.records import access
 from graveler_core.records import layout as keys
+from graveler_core.refs import repositories
 from tests.unit.engine.world import World
 
 DAY = timedelta(days=1)
@@ -26,7 +30,7 @@ def world() -> Iterator[World]:
     main = made.repository().branch("main")
     main.put("a", b"a")
     main.commit("first")
-    with patch.object(right_clock, "_OWN_CLOCK", ()):
+    with patch.object(store_clock, "_OWN_CLOCK", ()):
         yield made
 
 
@@ -72,8 +76,7 @@ def test_a_namespace_to_be_emptied(world: World, by: timedelta) -> None:
     graveler = world.graveler()
     graveler.delete_repository("repo")
     world.clock.time += timedelta(days=8)
-    with patch.object(right_clock, "_OWN_CLOCK", ("memory",)):
-        graveler.clean()
+    graveler.clean()
     world.clock.time += by - timedelta(days=8)
     with pytest.raises(InvalidInput, match="the clock of this machine"):
         list(graveler.empty_namespaces())
@@ -83,3 +86,36 @@ def test_a_namespace_to_be_emptied(world: World, by: timedelta) -> None:
     (found,) = graveler.empty_namespaces()
     assert found.state == "emptying"
     assert world.kv.get(where.partition, where.key) is not None
+
+
+def test_a_cleaner_whose_clock_is_behind_ends_no_idempotency_key(world: World) -> None:
+    main = world.graveler().repository("repo").branch("main")
+    main.put("b", b"b")
+    made = main.commit("once", idempotency_key="job")
+    world.clock.time -= timedelta(days=8)
+    world.graveler().clean()
+    world.clock.time += timedelta(days=8)
+    world.graveler().clean()
+    main.put("c", b"c")
+    assert main.commit("once", idempotency_key="job").id == made.id
+
+
+def test_a_cleaner_whose_clock_is_behind_ends_no_migration(world: World) -> None:
+    stores = world.stores()
+    where = keys.repository(RepositoryId("repo"))
+    held = access.read(world.kv, where)
+    assert held is not None
+    begun = {"state": RepositoryState.INITIAL, "migrating": "x", "since": world.clock.time}
+    access.replace(world.kv, where, held, held.value.model_copy(update=begun))
+    world.clock.time -= timedelta(days=2)
+    world.graveler().clean()
+    with pytest.raises(NotFound):
+        repositories.get(stores.kv, stores.clock, stores.ids, RepositoryId("repo"))
+    now = access.read(world.kv, where)
+    assert now is not None
+    assert now.value.state is RepositoryState.INITIAL
+    world.clock.time += timedelta(days=2)
+    future = now.value.model_copy(update={"since": world.clock.time + timedelta(days=400)})
+    access.replace(world.kv, where, now, future)
+    world.graveler().clean()
+    assert access.read(world.kv, where) is None

@@ -24,7 +24,7 @@ from graveler_core.kv.store import Item, Predicate
 from graveler_core.model.clock import CLOCKS_DIFFER
 from graveler_core.model.operations import Put
 from graveler_core.objects import build_time
-from graveler_core.objects.build_time import BUILT_WITHIN, IMPORTED_WITHIN
+from graveler_core.objects.build_time import BUILT_WITHIN
 from graveler_core.objects.kept_blobs import FRESH
 from graveler_core.stores import Stores
 from tests.unit.engine.interposed import WRITES, Interposed
@@ -38,7 +38,6 @@ Flow: TypeAlias = Callable[[Stores], object]
 def test_the_shortest_grace_period_covers_two_builds() -> None:
     """The condition of the proof in `gc.sweep`."""
     assert 2 * BUILT_WITHIN + FRESH + CLOCKS_DIFFER < LEAST_GRACE
-    assert 2 * IMPORTED_WITHIN + FRESH + CLOCKS_DIFFER < GRACE
 
 
 def filled(root: Path) -> Place:
