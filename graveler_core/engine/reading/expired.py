@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from graveler_core.engine.protocol.retry import retry
-from graveler_core.errors import CorruptData, Kind, NotFound, PredicateFailed
+from graveler_core.errors import CorruptData, Kind, LimitExceeded, NotFound, PredicateFailed
 from graveler_core.model.collection import Collections, Expiry
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import CommitId, Nonce
@@ -37,7 +37,9 @@ T = TypeVar("T")
 BATCH = 1_000
 """Maximum number of commits whose expiries are read at once."""
 MAX_REVIVED = 250
-"""Maximum number of revived commits in a record. If there are more, no commit of the set expires."""
+"""Maximum number of revived commits in a record. If there are more, or the record is full, no commit of the set
+expires.
+"""
 
 
 def expiries(stores: Stores, repo: RepositoryRecord, commits: Collection[CommitId]) -> dict[CommitId, Expiry]:
@@ -168,13 +170,18 @@ def _revived(
     """Revive announced commits. Return `None` if another process has changed the record."""
     current = held.value.current
     assert current is not None  # noqa: S101 - it has announced the commits
+    none = {"revived": (), "expiring": ()}
     revived = (*current.revived, *sorted(commits))
-    update = {"revived": revived} if len(revived) <= MAX_REVIVED else {"revived": (), "expiring": ()}
-    record = held.value.model_copy(
-        update={"current": current.model_copy(update=update), "nonce": Nonce(stores.ids.fresh())}
-    )
+
+    def replaced(update: dict[str, Any]) -> None:
+        changed = {"current": current.model_copy(update=update), "nonce": Nonce(stores.ids.fresh())}
+        access.replace(stores.kv, keys.collections(repo.id, repo.uid), held, held.value.model_copy(update=changed))
+
     try:
-        access.replace(stores.kv, keys.collections(repo.id, repo.uid), held, record)
+        try:
+            replaced({"revived": revived} if len(revived) <= MAX_REVIVED else none)
+        except LimitExceeded:  # an earlier version of graveler may have filled the record
+            replaced(none)
     except PredicateFailed:
         return None
     return True

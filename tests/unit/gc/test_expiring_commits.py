@@ -12,13 +12,15 @@ from pathlib import Path
 
 import pytest
 
+from graveler_core.codec.records import encode
 from graveler_core.engine.reading import expired
 from graveler_core.errors import Conflict, CorruptData, InvalidInput, Kind, NotFound, OutcomeUnknown
 from graveler_core.facade.repository import Repository
 from graveler_core.gc.collected import Collected
 from graveler_core.gc.collection_plan import CollectionPlan
 from graveler_core.gc.sweep import GRACE
-from graveler_core.model.collection import REMEMBERED, Collections, Expiry
+from graveler_core.kv.limits import MAX_VALUE
+from graveler_core.model.collection import REMEMBERED, Collections, CollectionState, CondemnedSet, Expiry
 from graveler_core.model.ids import CommitId, Nonce
 from graveler_core.model.retention import Days, Retention, RetentionRules, retention_rules
 from graveler_core.records import access
@@ -26,7 +28,7 @@ from graveler_core.records import layout as keys
 from tests import smallest
 from tests.unit.engine.interposed import Crash, Interposed
 from tests.unit.engine.templates import Template
-from tests.unit.engine.world import World
+from tests.unit.engine.world import START, World
 from tests.unit.gc.lake import NOW, Lake
 
 DAY = timedelta(days=1)
@@ -317,6 +319,21 @@ def test_when_many_are_needed_nothing_expires(lake: Lake, history: list[CommitId
     done = lake.collect()
     assert (done.expired, done.deleted, done.spared) == (0, 0, 3)
     assert len(lake.objects) == 4
+
+
+def test_when_the_record_is_full_nothing_expires(lake: Lake, history: list[CommitId]) -> None:
+    """An earlier version of graveler listed files without a limit. A branch can still be created."""
+    follow(lake, 30)
+    lake.collect()
+    listed = record(lake)
+    where = keys.collections(lake.record.id, lake.record.uid)
+    full = CondemnedSet(id="1" * 32, state=CollectionState.DELETED, since=START, files=(), objects=0, size=0)
+    room = MAX_VALUE - len(encode(listed.model_copy(update={"past": (full,)})))
+    past = full.model_copy(update={"id": "1" * (32 + room)})
+    held = access.read(lake.world.kv, where)
+    access.replace(lake.world.kv, where, held, listed.model_copy(update={"past": (past,)}))
+    expired.require_content(lake.world.stores(), lake.record, history[:2])
+    assert expiries(lake, *history) == [None] * 4
 
 
 def attempted(act: Callable[[], object]) -> bool:
