@@ -200,7 +200,8 @@ class _Collection:
     def shorten_record(self) -> None:
         """Make room in the record, which grows afterwards. If another process changes it, the next collection does.
 
-        If a file of a deleted set is damaged, the record stays as it is: collections do not need the file otherwise.
+        If a file becomes unreadable in the meantime, the record stays as it is: collections do not need the file
+        otherwise.
         """
         if not self.plan.dry_run:
             try:

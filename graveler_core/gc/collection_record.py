@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from graveler_core.blobs.unreadable import ExaminedBlobs
 from graveler_core.errors import CorruptData, PredicateFailed
-from graveler_core.gc.deleted_sets import grouped
+from graveler_core.gc.deleted_sets import FOREVER_FILES, is_rewritten, shortening
 from graveler_core.gc.examined_objects import measured
 from graveler_core.model.collection import (
     NEVER_REACHED,
-    REMEMBERED,
     Collections,
     CollectionState,
     CondemnedSet,
@@ -28,14 +28,11 @@ from graveler_core.objects.sorted_files import FILES
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.stores import Stores
+from graveler_core.telemetry.events import tell_damaged
 
 T = TypeVar("T")
 PREFIXES = condemned.PREFIX, expired_commits.PREFIX, expired_commits.REMOVED_PREFIX
 """Prefixes of the files in the storage namespace."""
-FALLEN = 4
-"""Number of sets older than `REMEMBERED` that are put together at once, in repositories with expired commits."""
-FOREVER_FILES = 64
-"""Maximum number of files of the set that is remembered for ever. It grows, and its files should not grow with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +67,7 @@ class CollectionRecord:
     def __init__(self, stores: Stores, repository: RepositoryRecord) -> None:
         self._stores = stores
         self._blobs = stores.blobs.at(repository.storage_namespace)
+        self._examined = ExaminedBlobs(self._blobs)
         self._where = keys.collections(repository.id, repository.uid)
         self._held = access.read(stores.kv, self._where)
 
@@ -181,13 +179,13 @@ class CollectionRecord:
         return self._swap(current=None, past=(past, *self.value.past))
 
     def shorten(self) -> bool:
-        """Forget sets that are older than `REMEMBERED`, and put others together, so that the record stays small. Return
-        `False` if another process has changed the record.
+        """Forget old sets of deleted objects, and put others together, so that the record stays small
+        (`gc.deleted_sets`). Return `False` if another process has changed the record.
 
-        If commits have expired, these still show the addresses. The old sets are then put together into one.
+        A set with a file that cannot be read stays as it is, and is logged: collections do not need the file otherwise.
 
         Raises:
-            CorruptData: A file of a set is missing or damaged.
+            CorruptData: A file became unreadable while it was read.
         """
         past, forever = self._of_current_record(self._shortened)
         record = self.value
@@ -195,20 +193,36 @@ class CollectionRecord:
 
     def _shortened(self, record: Collections) -> tuple[tuple[CondemnedSet, ...], CondemnedSet | None]:
         """Return the deleted sets, after some were put together, and those that are remembered for ever."""
-        now, forever = self._stores.clock.now(), record.forever
-        young = [one for one in record.past if now - one.since < REMEMBERED]
-        old = [one for one in record.past if now - one.since >= REMEMBERED and record.expired is not None]
-        if len(old) >= FALLEN:
-            forever = self._united([*old, *([] if forever is None else [forever])], FOREVER_FILES)
-            old = []
-        groups = [*grouped(young), *([one] for one in old)]
-        return tuple(self._united(group, FILES) for group in groups), forever
+        now, unreadable, read = self._stores.clock.now(), set[str](), set[str]()
+        # All files are read before one is written, so that damage leaves no new files behind.
+        plan = shortening(record, now, unreadable)
+        while one := next((one for one in plan.rewritten() if one.id not in read), None):
+            (read if self._is_readable(one) else unreadable).add(one.id)
+            plan = shortening(record, now, unreadable)
+        past = tuple(self._united(group, FILES) for group in plan.past)
+        return past, self._united(plan.forever, FOREVER_FILES) if plan.forever else None
+
+    def _is_readable(self, one: CondemnedSet) -> bool:
+        """Return `True` if all files of a set can be read.
+
+        Raises:
+            CorruptData: A file cannot be read, and another process has changed the record.
+        """
+        try:
+            for _ in condemned.read(self._examined, one):
+                continue
+        except CorruptData as e:
+            if access.read(self._stores.kv, self._where) != self._held:
+                raise
+            tell_damaged(e)
+            return False
+        return True
 
     def _united(self, sets: Sequence[CondemnedSet], files: int) -> CondemnedSet:
         """Return one deleted set for some. It is as young as the youngest of them."""
-        if len(sets) == 1 and len(sets[0].files) <= files:
+        if not is_rewritten(sets, files):
             return sets[0]
-        tables, count = condemned.united(self._blobs, sets), sum(one.objects for one in sets)
+        tables, count = condemned.united(self._examined, sets), sum(one.objects for one in sets)
         written = self._written(CollectionState.DELETED, tables, count, files=files)
         return written.model_copy(update={"since": max(one.since for one in sets)})
 

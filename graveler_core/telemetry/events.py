@@ -51,10 +51,10 @@ def tell(flow: str, level: int, text: str, /, **fields: Any) -> None:
 
 
 def tell_damaged(error: CorruptData) -> None:
-    """Log a record that was left out of a listing because it cannot be read. The message is not logged, because it may
-    contain paths.
+    """Log a record, or a file of a record, that was left out because it cannot be read. The message is not logged,
+    because it may contain paths.
     """
-    record, kind = error.details.get("name"), str(error.kind)
+    record, kind = error.details.get("name", error.details.get("address")), str(error.kind)
     tell("damaged record", logging.ERROR, "a record that cannot be read was left out", record=record, error=kind)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from unittest.mock import patch
@@ -13,12 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from graveler_core.blobs.local import LocalBlobs
 from graveler_core.codec.records import encode
 from graveler_core.engine.reading.expired import MAX_REVIVED
 from graveler_core.engine.staging import kept_content
-from graveler_core.errors import Conflict, Kind, OutcomeUnknown
-from graveler_core.gc.collection_record import FALLEN, FOREVER_FILES, CollectionRecord
-from graveler_core.gc.deleted_sets import PERIOD, SETS, grouped
+from graveler_core.errors import Conflict, Kind, OutcomeUnknown, Unavailable
+from graveler_core.gc.collection_record import CollectionRecord
+from graveler_core.gc.deleted_sets import FALLEN, FOREVER_FILES, PERIOD, SETS, grouped, shortening
 from graveler_core.gc.sweep import GRACE
 from graveler_core.kv.limits import MAX_VALUE
 from graveler_core.model.collection import (
@@ -79,7 +82,7 @@ def test_the_largest_record_fits() -> None:
 @given(st.lists(st.tuples(st.floats(0, 1.5 * (REMEMBERED / DAY)), st.integers(1, 1_000)), max_size=40))
 def test_sets_of_one_period_are_put_together(drawn: list[tuple[float, int]]) -> None:
     sets = [a_set(-age, count) for age, count in sorted(drawn)]
-    groups = grouped(sets)
+    groups = grouped(sets, SETS)
     assert list(chain(*groups)) == sets
     assert len(groups) == min(len(sets), SETS)
     for group in groups:
@@ -88,8 +91,7 @@ def test_sets_of_one_period_are_put_together(drawn: list[tuple[float, int]]) -> 
 
 def test_small_sets_are_put_together_first() -> None:
     sizes = [9, 2, 1, 9, 8, 9, 5, 9]
-    with smallest.patched({"graveler_core.gc.deleted_sets.SETS": 5}):
-        found = grouped([a_set(-number / 100, size) for number, size in enumerate(sizes)])
+    found = grouped([a_set(-number / 100, size) for number, size in enumerate(sizes)], 5)
     assert [[one.objects for one in group] for group in found] == [[9, 2, 1], [9], [8], [9, 5], [9]]
 
 
@@ -250,19 +252,134 @@ def test_a_write_that_has_read_the_record_before_finds_the_new_files(
     assert len(reads) > 2
 
 
-def test_a_missing_file_of_a_deleted_set_ends_no_collection(
-    prepared: tuple[Template[Lake], list[Entry]], caplog: pytest.LogCaptureFixture
+Damage = Callable[[Path], contextlib.AbstractContextManager[object]]
+
+
+def missing(file: Path) -> contextlib.AbstractContextManager[object]:
+    file.unlink()
+    return contextlib.nullcontext()
+
+
+def cut(file: Path) -> contextlib.AbstractContextManager[object]:
+    file.write_bytes(file.read_bytes()[:-9])
+    return contextlib.nullcontext()
+
+
+def refused(file: Path, *, unreadable: bool = False) -> contextlib.AbstractContextManager[object]:
+    """The store does not return the file: it is archived, for example."""
+    real = LocalBlobs.read
+
+    def read(blobs: LocalBlobs, address: str) -> bytes:
+        if file.as_posix().endswith(address):
+            raise Unavailable("cannot read", unreadable=unreadable)
+        return real(blobs, address)
+
+    return patch.object(LocalBlobs, "read", read)
+
+
+DAMAGES: list[Damage] = [missing, cut, partial(refused, unreadable=True)]
+
+
+def file_of(lake: Lake, one: CondemnedSet) -> Path:
+    (file,) = (lake.root / "_graveler" / "collections" / one.id).iterdir()
+    return file
+
+
+def replaced(lake: Lake, **update: object) -> None:
+    """Change the record."""
+    where = keys.collections(lake.record.id, lake.record.uid)
+    held = access.read(lake.world.kv, where)
+    assert held is not None
+    access.replace(lake.world.kv, where, held, held.value.model_copy(update=update))
+
+
+def listed_and_stored(lake: Lake) -> tuple[set[str], set[str]]:
+    files = (lake.root / "_graveler" / "collections").glob("*/*")
+    return {one.id for one in record(lake).sets}, {path.parent.name for path in files}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("number", range(3))
+def test_a_set_that_cannot_be_read_stays_as_it_is(
+    prepared: tuple[Template[Lake], list[Entry]], damage: Damage, number: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Sets are put together again when the set is forgotten."""
-    template, _ = prepared
+    """The others are put together, and no files are written in vain."""
+    template, lost = prepared
     lake = template.copy()
-    missing = record(lake).past[0]
-    for file in (lake.root / "_graveler" / "collections" / missing.id).iterdir():
-        file.unlink()
-    with small():
+    broken = record(lake).past[number]
+    file = file_of(lake, broken)
+    with damage(file), small():
         deleted(lake)
-        assert len(record(lake).past) == 4
-        assert [event.message for event in caplog.records] == ["a record that cannot be read was left out"]
+        assert [event.record for event in caplog.records] == [file.relative_to(lake.root).as_posix()]  # type: ignore[attr-defined]
+        assert broken in record(lake).past
+        assert [one.objects for one in record(lake).past if one != broken] == [1, 2]
+        lake.sleep(GRACE)
+        lake.collect()
+        listed, stored = listed_and_stored(lake)
+        assert stored <= listed
         lake.sleep(REMEMBERED)
         deleted(lake)
     assert len(record(lake).past) == 1
+    assert [refuses(lake, lost[at]) for at in range(3)] == [False] * 3
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("number", range(3))
+def test_old_sets_are_put_together_except_for_one_that_cannot_be_read(
+    prepared: tuple[Template[Lake], list[Entry]], damage: Damage, number: int
+) -> None:
+    template, lost = prepared
+    lake = template.copy()
+    replaced(lake, expired=ExpiredCommits(id="e", files=()))
+    broken = record(lake).past[number]
+    file = file_of(lake, broken)
+    with damage(file), smallest.patched({"graveler_core.gc.deleted_sets.FALLEN": 2}):
+        lake.sleep(REMEMBERED)
+        lake.collect()
+        assert record(lake).past == (broken,)
+        forever = record(lake).forever
+        assert forever is not None
+        assert forever.objects == 2
+    assert [refuses(lake, lost[at]) for at in range(3) if at != 2 - number] == [True] * 2
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_the_set_that_is_remembered_for_ever_cannot_be_read(
+    prepared: tuple[Template[Lake], list[Entry]], damage: Damage
+) -> None:
+    """Old sets are put together beside it, so that the record stays small."""
+    template, lost = prepared
+    lake = template.copy()
+    *past, forever = record(lake).past
+    file = file_of(lake, forever)
+    replaced(lake, expired=ExpiredCommits(id="e", files=()), forever=forever, past=tuple(past))
+    with damage(file), smallest.patched({"graveler_core.gc.deleted_sets.FALLEN": 2}):
+        for _ in range(4):
+            lake.sleep(REMEMBERED)
+            lost.append(deleted(lake))
+            assert record(lake).forever == forever
+            assert len(record(lake).past) == 2
+        lake.sleep(REMEMBERED)
+        lake.collect()
+    assert [one.objects for one in record(lake).past] == [6]
+    assert all(refuses(lake, entry) for entry in lost[1:])
+
+
+def test_an_outage_ends_a_collection(prepared: tuple[Template[Lake], list[Entry]]) -> None:
+    template, _ = prepared
+    lake = template.copy()
+    before = record(lake)
+    with refused(file_of(lake, before.past[0])), small(), pytest.raises(Unavailable):
+        lake.collect()
+    assert record(lake) == before
+
+
+def test_a_large_set_that_is_remembered_for_ever_is_written_again() -> None:
+    """An earlier version of graveler did not limit its files."""
+    old, record = a_set(), Collections(past=(a_set(1),), forever=a_set(files=FOREVER_FILES + 1), nonce=Nonce("n"))
+    now = old.since + REMEMBERED + 2 * DAY
+    assert shortening(record, now, ()).forever == [record.forever]
+    expired = record.model_copy(update={"expired": ExpiredCommits(id="e", files=())})
+    assert shortening(expired, now, ()).forever == [*record.past, record.forever]
+    fits = expired.model_copy(update={"forever": a_set(files=FOREVER_FILES)})
+    assert shortening(fits, now, ()).past == [[*record.past]]

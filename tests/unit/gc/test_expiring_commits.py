@@ -459,7 +459,7 @@ def test_addresses_of_expired_commits_are_never_forgotten(lake: Lake, history: l
     """The metadata of an expired commit shows its entries for ever. They cannot be staged."""
     follow(lake, 30)
     lake.collect(NOW)
-    with smallest.patched({"graveler_core.gc.collection_record.FALLEN": 1}):
+    with smallest.patched({"graveler_core.gc.deleted_sets.FALLEN": 1}):
         for number in range(3):
             lake.sleep(REMEMBERED + DAY)
             commit(lake, f"next {number}")
@@ -489,7 +489,7 @@ def test_addresses_are_not_forgotten_if_clocks_differ(lake: Lake, history: list[
     follow(lake, 30)
     assert lake.collect(NOW).expired > 0
     lake.sleep(REMEMBERED + ahead / 2)
-    with smallest.patched({"graveler_core.gc.collection_record.FALLEN": 1}):
+    with smallest.patched({"graveler_core.gc.deleted_sets.FALLEN": 1}):
         collect_a_reset()
     forever = record(lake).forever
     assert forever is not None
