@@ -95,6 +95,7 @@ SMALLEST = {
     "graveler_core.facade.readable_ref.ARROW_PAGE_ROWS": 1,
     "graveler_core.gc.candidates._BATCH": 1,
     "graveler_core.gc.collection.DELETED_AT_ONCE": 1,
+    "graveler_core.gc.collection_record.REPLACED": 1,
     "graveler_core.gc.deleted_sets.FALLEN": 1,
     "graveler_core.gc.deleted_sets.FOREVER_FILES": 2,
     "graveler_core.gc.deleted_sets.SETS": 1,

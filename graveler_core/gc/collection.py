@@ -78,14 +78,11 @@ swap therefore fails, and a record never lists a file that was deleted.
 
 The record has a limited size. A collection therefore begins by putting deleted sets together (`gc.deleted_sets`): it
 writes the addresses of several sets to new files, and swaps the record for one that lists these instead. ✓ Both records
-contain the same addresses. The former files are deleted like others that no record lists. A flow that has read the
-former record and misses a file reads the record again. The number of files of a set is limited, too, so the files of a
-large set are larger.
+contain the same addresses. A flow that has read the former record and misses a file reads the record again. The number
+of files of a set is limited, too, so the files of a large set are larger.
 
-A collector that pauses while it deletes may go on at any time, even after the repository was deleted and cleaned and
-its namespace has another owner. It then deletes at most the rest of one batch. Nobody creates objects with generated
-names again, unless somebody copies them into the namespace from elsewhere. Other objects have been looked up just
-before.
+A backup of the database may contain a former record. Each swap therefore notes the sets that the record no longer
+lists, with the time. Their files stay for a grace period, so that the record of a younger backup can be used.
 """
 
 from __future__ import annotations
@@ -205,7 +202,7 @@ class _Collection:
         """
         if not self.plan.dry_run:
             try:
-                self.record.shorten()
+                self.record.shorten(self.cutoff)
             except CorruptData as e:
                 tell_damaged(e)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import itemgetter
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -33,6 +34,8 @@ from graveler_core.telemetry.events import tell_damaged
 T = TypeVar("T")
 PREFIXES = condemned.PREFIX, expired_commits.PREFIX, expired_commits.REMOVED_PREFIX
 """Prefixes of the files in the storage namespace."""
+REPLACED = 64
+"""Maximum number of replaced sets whose files stay for a grace period. A collection replaces up to five sets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +101,12 @@ class CollectionRecord:
         )
 
     def lists(self, address: str) -> bool:
-        """Return `True` if a file below one of `PREFIXES` belongs to a set that the record lists."""
+        """Return `True` if a file below one of `PREFIXES` belongs to a set that the record lists, or that was replaced
+        recently.
+        """
         prefix = next((prefix for prefix in PREFIXES if address.startswith(prefix)), None)
-        return prefix is not None and address.removeprefix(prefix).split("/")[0] in self.value.ids
+        ids = self.value.listed | self.value.replaced.keys()
+        return prefix is not None and address.removeprefix(prefix).split("/")[0] in ids
 
     def is_current(self, deleting: CondemnedSet) -> bool:
         """Read the record again. Return `True` if it still lists a set that is being deleted."""
@@ -178,18 +184,23 @@ class CollectionRecord:
         past = deleted.model_copy(update={"state": CollectionState.DELETED, "since": self._stores.clock.now()})
         return self._swap(current=None, past=(past, *self.value.past))
 
-    def shorten(self) -> bool:
+    def shorten(self, cutoff: datetime) -> bool:
         """Forget old sets of deleted objects, and put others together, so that the record stays small
         (`gc.deleted_sets`). Return `False` if another process has changed the record.
 
         A set with a file that cannot be read stays as it is, and is logged: collections do not need the file otherwise.
+
+        Args:
+            cutoff: Sets that were replaced until then are forgotten. Their files can be deleted.
 
         Raises:
             CorruptData: A file became unreadable while it was read.
         """
         past, forever = self._of_current_record(self._shortened)
         record = self.value
-        return (past, forever) == (record.past, record.forever) or self._swap(past=past, forever=forever)
+        replaced = {id: time for id, time in record.replaced.items() if time > cutoff}
+        update = {"past": past, "forever": forever, "replaced": replaced}
+        return record.model_copy(update=update) == record or self._swap(**update)
 
     def _shortened(self, record: Collections) -> tuple[tuple[CondemnedSet, ...], CondemnedSet | None]:
         """Return the deleted sets, after some were put together, and those that are remembered for ever."""
@@ -262,6 +273,7 @@ class CollectionRecord:
     def _swap(self, **update: Any) -> bool:
         """Replace the record. A creation is sent once, because a delayed second request could repeat it."""
         record = self.value.model_copy(update={**update, "nonce": Nonce(self._stores.ids.fresh())})
+        record = record.model_copy(update={"replaced": self._replaced(record)})
         try:
             if self._held is None:
                 self._held = access.create(self._stores.kv, self._where, record, once=True)
@@ -271,3 +283,10 @@ class CollectionRecord:
             self._held = access.read(self._stores.kv, self._where)
             return False
         return True
+
+    def _replaced(self, record: Collections) -> dict[str, datetime]:
+        """Return the sets that were replaced, after the record is replaced by another one: the newest `REPLACED`."""
+        now = self._stores.clock.now()
+        known = {id: min(time, now) for id, time in record.replaced.items()}  # a clock may have been ahead
+        known |= dict.fromkeys(sorted(self.value.listed - record.listed), now)
+        return dict(sorted(known.items(), key=itemgetter(1))[-REPLACED:])

@@ -135,6 +135,10 @@ class Collections(Record):
     adopted: bool = Field(default=False, exclude_if=operator.not_)
     """True once the commits that nothing had reached until then are recorded as former heads, so that they stay."""
     removed: RemovedCommits | None = Field(default=None, exclude_if=operator.not_)
+    replaced: dict[str, datetime] = Field(default_factory=dict, exclude_if=operator.not_)
+    """Ids of sets that the record has listed before, with the times at which they were replaced. Their files stay for
+    a grace period, because a restored backup of the database lists them again.
+    """
     nonce: Nonce
 
     @property
@@ -143,6 +147,6 @@ class Collections(Record):
         return tuple(one for one in (self.current, *self.past, self.forever) if one is not None)
 
     @property
-    def ids(self) -> set[str]:
+    def listed(self) -> set[str]:
         """Ids of all sets of files that the record lists."""
         return {one.id for one in (*self.sets, self.expired, self.removed) if one is not None}

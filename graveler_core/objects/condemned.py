@@ -7,19 +7,15 @@ A restored dump finds the files in its namespace: see `deleted_objects`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from graveler_core.blobs.port import Blobs
-from graveler_core.errors import NotFound
 from graveler_core.model.collection import CondemnedSet, SortedFile
 from graveler_core.objects import sorted_files
 from graveler_core.objects.sorted_files import FILES
-from graveler_core.segments import format as segment_format
 from graveler_core.segments.sorted_keys import KEY
 from graveler_core.segments.streams import merge
 
@@ -29,7 +25,6 @@ ADDRESSES = pa.schema([pa.field("address", pa.string(), nullable=False), pa.fiel
 """Columns of a listing of objects, sorted by address as UTF-8."""
 CONDEMNED = ADDRESSES.append(pa.field("reason", pa.string(), nullable=False))
 """Columns of a file, sorted by address as UTF-8. The reason is a value of `Reason`."""
-_FILE = re.compile(rf"{PREFIX}[^/]+/[^/]+\.parquet")
 
 
 def write(
@@ -108,12 +103,7 @@ def deleted_objects(blobs: Blobs) -> pa.Table:
     The namespace of a restored dump is that of the dumped repository, or a copy. Collections there may have deleted
     the objects, also after the dump.
     """
-    tables = []
-    for blob in list(blobs.list(PREFIX)):
-        if _FILE.fullmatch(blob.address):
-            with suppress(NotFound):  # another collection may have dropped the set
-                tables.append(segment_format.decode(blobs.read(blob.address), CONDEMNED, blob.address))
-    found = merged(tables)
+    found = merged(sorted_files.read_all(blobs, PREFIX, CONDEMNED))
     if not found.num_rows:
         return found
     generated = pc.all(pc.starts_with(found.column("address"), "data/")).as_py()

@@ -11,7 +11,6 @@ A restored dump finds the second kind of files in its namespace: see `adopt`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from datetime import datetime
 
 import numpy as np
@@ -19,11 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from graveler_core.blobs.port import Blobs
-from graveler_core.errors import NotFound
 from graveler_core.model.collection import Collections, ExpiredCommits, Expiry, RemovedCommits, SortedFile
 from graveler_core.model.ids import CommitId
 from graveler_core.objects import condemned, sorted_files
-from graveler_core.segments import format as segment_format
 
 PREFIX = "_graveler/expired/"
 """Prefix of the files of all expired commits."""
@@ -133,10 +130,7 @@ def adopt(blobs: Blobs, id: str) -> ExpiredCommits | None:
         blobs: Storage namespace of the repository.
         id: Id that no other call uses.
     """
-    tables = []
-    for blob in list(blobs.list(PREFIX)):
-        with suppress(NotFound):  # another collection may have replaced the set
-            tables.append(segment_format.decode(blobs.read(blob.address), COMMITS, blob.address))
+    tables = sorted_files.read_all(blobs, PREFIX, COMMITS)
     if not tables:
         return None
     return write_expired(blobs, id, merged(tables))

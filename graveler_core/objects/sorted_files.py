@@ -24,6 +24,8 @@ BOUND_BYTES = 64
 """Maximum size of the texts in a bound of a file."""
 _LAST = "\U0010ffff"
 """Greatest character."""
+_FILE = re.compile(r"[^/]+/[^/]+\.parquet")
+"""Names of files, below a prefix."""
 _ESCAPED = re.compile(r'[\x00-\x1f"\\\x7f]')
 """Characters that take more room in a record than in UTF-8."""
 
@@ -56,6 +58,28 @@ def read(blobs: Blobs, folder: str, files: Sequence[SortedFile], schema: pa.Sche
         CorruptData: A file is missing or damaged.
     """
     return (read_file(blobs, folder, file, schema) for file in files)
+
+
+def read_all(blobs: Blobs, prefix: str, schema: pa.Schema) -> list[pa.Table]:
+    """Return the tables of all files in folders below a prefix, in no order.
+
+    A collection may replace files at the same time: it writes their rows to new files, and deletes the former files
+    later. The files are therefore listed again after one was missing.
+
+    Raises:
+        CorruptData: A file is damaged.
+    """
+    found, missing, complete = dict[str, pa.Table](), set[str](), False
+    while not complete:
+        complete = True
+        listed = {blob.address for blob in blobs.list(prefix) if _FILE.fullmatch(blob.address.removeprefix(prefix))}
+        for name in sorted(listed - found.keys() - missing):
+            try:
+                found[name] = segment_format.decode(blobs.read(name), schema, name)
+            except NotFound:
+                missing.add(name)
+                complete = False
+    return list(found.values())
 
 
 def among(blobs: Blobs, folder: str, files: Sequence[SortedFile], schema: pa.Schema, wanted: pa.Array) -> pa.Table:

@@ -20,7 +20,7 @@ from graveler_core.codec.records import encode
 from graveler_core.engine.reading.expired import MAX_REVIVED
 from graveler_core.engine.staging import kept_content
 from graveler_core.errors import Conflict, Kind, OutcomeUnknown, Unavailable
-from graveler_core.gc.collection_record import CollectionRecord
+from graveler_core.gc.collection_record import REPLACED, CollectionRecord
 from graveler_core.gc.deleted_sets import FALLEN, FOREVER_FILES, PERIOD, SETS, grouped, shortening
 from graveler_core.gc.sweep import GRACE
 from graveler_core.kv.limits import MAX_VALUE
@@ -35,6 +35,7 @@ from graveler_core.model.collection import (
 )
 from graveler_core.model.entry import Entry
 from graveler_core.model.ids import CommitId, Nonce
+from graveler_core.objects import condemned
 from graveler_core.objects.sorted_files import BOUND_BYTES, FILES
 from graveler_core.records import access
 from graveler_core.records import layout as keys
@@ -74,6 +75,7 @@ def test_the_largest_record_fits() -> None:
         recording=full.since,
         adopted=True,
         removed=RemovedCommits(id="0" * 32, files=full.files, since=full.since, done=True),
+        replaced={f"{number:032x}": full.since for number in range(REPLACED)},
         nonce=Nonce("0" * 32),
     )
     assert len(encode(record)) <= MAX_VALUE
@@ -152,9 +154,44 @@ def test_files_of_sets_that_were_put_together_go(lake: Lake) -> None:
         for _ in range(4):
             deleted(lake)
         lake.sleep(GRACE)
+        before = set(record(lake).replaced)
         lake.collect()
-    files = (lake.root / "_graveler" / "collections").glob("*/*")
-    assert {path.parent.name for path in files} == {one.id for one in record(lake).past}
+        listed, stored = listed_and_stored(lake)
+        assert stored == listed | set(record(lake).replaced)
+        assert not before & stored
+        lake.sleep(GRACE)
+        lake.collect()
+    assert listed_and_stored(lake) == (listed, listed)
+    assert not record(lake).replaced
+
+
+def test_a_restored_record_can_be_used_for_a_grace_period(prepared: tuple[Template[Lake], list[Entry]]) -> None:
+    """A backup of the database contains the record from before the sets were put together."""
+    template, lost = prepared
+    lake = template.copy()
+    before = record(lake)
+    with small():
+        lake.collect()
+        assert len(record(lake).past) == 1
+        lake.sleep(GRACE - DAY)
+        lake.collect()
+        replaced(lake, **dict(before))
+        assert all(refuses(lake, entry) for entry in lost)
+        lake.collect()
+        assert len(record(lake).past) == 1
+    assert all(refuses(lake, entry) for entry in lost)
+
+
+def test_a_record_from_before_the_deletion_can_be_used_for_a_grace_period(lake: Lake) -> None:
+    lost = lake.branch().put("lost", b"lost")
+    lake.branch().reset()
+    lake.sleep(GRACE)
+    assert lake.collect().condemned == 1
+    before = record(lake)
+    lake.sleep(GRACE)
+    assert lake.collect().deleted == 1
+    replaced(lake, **dict(before))
+    assert refuses(lake, lost)
 
 
 @pytest.fixture
@@ -164,6 +201,23 @@ def prepared(lake: Lake) -> tuple[Template[Lake], list[Entry]]:
     lake.sleep(GRACE)
     assert len(record(lake).past) == 3
     return Template(lake), lost
+
+
+def test_no_more_replaced_sets_are_noted_than_the_record_has_room_for(
+    prepared: tuple[Template[Lake], list[Entry]],
+) -> None:
+    """The oldest are forgotten first, and a time that a wrong clock has noted lasts no longer than others."""
+    template, _ = prepared
+    lake = template.copy()
+    names, now = [f"{number:032x}" for number in range(1, 3)], lake.world.clock.time
+    three = {one.id for one in record(lake).past}
+    replaced(lake, replaced={names[0]: now - DAY, names[1]: now + 1_000 * DAY})
+    with small(), smallest.patched({"graveler_core.gc.collection_record.REPLACED": 4}):
+        lake.collect()
+        assert set(record(lake).replaced) == {names[1], *three}
+        lake.sleep(GRACE)
+        lake.collect()
+    assert not record(lake).replaced
 
 
 def test_a_collector_dies_at_any_call_and_the_next_goes_on(prepared: tuple[Template[Lake], list[Entry]]) -> None:
@@ -229,7 +283,9 @@ def test_another_collector_puts_sets_together_after_the_record_was_read(
     with small():
         own = CollectionRecord(lake.world.stores(), lake.record)
         lake.collect()
-        assert own.shorten()
+        lake.sleep(GRACE)
+        lake.collect()
+        assert own.shorten(lake.world.clock.time - GRACE)
     assert [refuses(lake, entry) for entry in lost] == [True] * 3
 
 
@@ -245,11 +301,34 @@ def test_a_write_that_has_read_the_record_before_finds_the_new_files(
         reads.append(held)
         if len(reads) == 1:
             lake.collect()
+            lake.sleep(GRACE)
+            lake.collect()
         return held
 
     with small(), patch.object(kept_content.access, "read", and_then_collected), pytest.raises(Conflict):
         kept_content.require_kept(lake.world.stores(), lake.record, lost[:1], swaps=False)
     assert len(reads) > 2
+
+
+def test_a_restoration_finds_all_addresses_while_sets_are_put_together(
+    prepared: tuple[Template[Lake], list[Entry]],
+) -> None:
+    """The files that it has listed are gone when it reads them."""
+    template, lost = prepared
+    lake = template.copy()
+    real, reads = LocalBlobs.read, list[str]()
+
+    def read(blobs: LocalBlobs, address: str) -> bytes:
+        reads.append(address)
+        if len(reads) == 2:
+            lake.collect()
+            lake.sleep(GRACE)
+            lake.collect()
+        return real(blobs, address)
+
+    with small(), patch.object(LocalBlobs, "read", read):
+        found = condemned.deleted_objects(lake.world.blobs.at(lake.root.as_uri()))
+    assert found.column("address").to_pylist() == sorted(str(entry.address) for entry in lost)
 
 
 Damage = Callable[[Path], contextlib.AbstractContextManager[object]]
@@ -316,7 +395,7 @@ def test_a_set_that_cannot_be_read_stays_as_it_is(
         lake.sleep(GRACE)
         lake.collect()
         listed, stored = listed_and_stored(lake)
-        assert stored <= listed
+        assert stored <= listed | set(record(lake).replaced)
         lake.sleep(REMEMBERED)
         deleted(lake)
     assert len(record(lake).past) == 1

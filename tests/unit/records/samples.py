@@ -254,6 +254,7 @@ RECORDS: dict[str, Record] = {
         removed=RemovedCommits(id="s4", files=(COMMITS,), since=SINCE, done=True),
         nonce=Nonce("n6"),
     ),
+    "collections with replaced sets": Collections(replaced={"s1": SINCE}, nonce=Nonce("n6")),
     "data checks": DataChecks(
         sizes=CompleteCheck(began=SINCE, problems=0),
         checksums=CompleteCheck(began=SINCE, problems=2),
