@@ -52,12 +52,16 @@ class TreeCache(ForkSafe):
             self._held.move_to_end(id)
             return found[0]
 
-    def put(self, id: Hashable, value: Any, size: int) -> None:
-        """Store a value of `size` bytes. A value larger than three quarters of the cache is not stored.
+    def has_room_for(self, size: int) -> bool:
+        """Return `True` if a value of `size` bytes can be stored. It has at most three quarters of the cache.
 
         The rest is for the values that each commit needs beside the largest run of an index.
         """
-        if size > self._max_bytes // 4 * 3:
+        return size <= self._max_bytes // 4 * 3
+
+    def put(self, id: Hashable, value: Any, size: int) -> None:
+        """Store a value of `size` bytes if the cache has room for it."""
+        if not self.has_room_for(size):
             return
         with self._lock:
             if id in self._held:

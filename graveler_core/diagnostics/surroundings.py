@@ -92,6 +92,7 @@ def caches(stores: Stores, plan: DiagnosticsPlan, budget: Budget, section: Secti
     section.content |= {
         "trees_bytes": stores.ranges.held_bytes,
         "uncommitted_bytes": stores.uncommitted.held_bytes,
+        "collected_bytes": stores.collected.held_bytes,
         "commits": stores.commits.held,
         "registers": stores.registers.held,
     }

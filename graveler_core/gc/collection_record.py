@@ -217,15 +217,15 @@ class CollectionRecord:
         """Return `True` if all files of a set can be read.
 
         Raises:
-            CorruptData: A file cannot be read, and another process has changed the record.
+            CorruptData, MemoryError: A file cannot be read, and another process has changed the record.
         """
         try:
             for _ in condemned.read(self._examined, one):
                 continue
-        except CorruptData as e:
+        except (CorruptData, MemoryError) as e:
             if access.read(self._stores.kv, self._where) != self._held:
                 raise
-            tell_damaged(e)
+            tell_damaged(e if isinstance(e, CorruptData) else CorruptData(f"{one.id}: {e}", name=one.id))
             return False
         return True
 

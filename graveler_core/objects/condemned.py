@@ -51,21 +51,24 @@ def uris(blobs: Blobs, condemned: CondemnedSet) -> tuple[str, ...]:
 
 
 def read(blobs: Blobs, condemned: CondemnedSet) -> Iterator[pa.Table]:
-    """Yield the tables of a set, file by file.
+    """Yield the objects of a set in order, in tables of at most `sorted_files.FILE_ROWS` rows.
 
     Raises:
         CorruptData: A file is missing or damaged.
+        MemoryError: There is too little memory for a table. Damage may cause this, too.
     """
     return sorted_files.read(blobs, f"{PREFIX}{condemned.id}/", condemned.files, CONDEMNED)
 
 
-def read_file(blobs: Blobs, condemned: CondemnedSet, file: SortedFile) -> pa.Table:
-    """Return the table of one file of a set.
+def addresses(blobs: Blobs, condemned: CondemnedSet, file: SortedFile) -> Iterator[pa.StringArray]:
+    """Yield the addresses in one file of a set in order, some at a time.
 
     Raises:
         CorruptData: The file is missing or damaged.
+        MemoryError: There is too little memory for some of them. Damage may cause this, too.
     """
-    return sorted_files.read_file(blobs, f"{PREFIX}{condemned.id}/", file, CONDEMNED)
+    for part in sorted_files.read_file(blobs, f"{PREFIX}{condemned.id}/", file, CONDEMNED, ["address"]):
+        yield part.column("address").combine_chunks()
 
 
 def covering(condemned: CondemnedSet, addresses: pa.Array) -> Iterator[tuple[SortedFile, pa.BooleanArray]]:
@@ -74,8 +77,8 @@ def covering(condemned: CondemnedSet, addresses: pa.Array) -> Iterator[tuple[Sor
 
 
 def united(blobs: Blobs, sets: Iterable[CondemnedSet]) -> Iterator[pa.Table]:
-    """Yield the objects of sets as consecutive tables in `CONDEMNED`, sorted, each address once. Memory: one file of
-    each set.
+    """Yield the objects of sets as consecutive tables in `CONDEMNED`, sorted, each address once. Memory: one
+    file of each set as it is stored, and `sorted_files.FILE_ROWS` decoded rows of it.
 
     Raises:
         CorruptData: A file is missing or damaged.

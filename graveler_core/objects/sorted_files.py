@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,7 +18,7 @@ from graveler_core.model.collection import SortedFile
 from graveler_core.segments import format as segment_format
 
 FILE_ROWS = 131_072
-"""Number of rows in a file, unless the table would have too many files."""
+"""Number of rows in a file, unless the table would have too many files. Larger files have parts of as many rows."""
 FILES = 16
 """Maximum number of files of a table. The files of a larger table have more rows."""
 BOUND_BYTES = 64
@@ -51,13 +52,14 @@ def write(
     )
 
 
-def read(blobs: Blobs, folder: str, files: Sequence[SortedFile], schema: pa.Schema) -> Iterator[pa.Table]:
-    """Yield the tables of files, one after the other.
+def read(blobs: Blobs, folder: str, files: Iterable[SortedFile], schema: pa.Schema) -> Iterator[pa.Table]:
+    """Yield the rows of files in order, in tables of at most `FILE_ROWS` rows.
 
     Raises:
         CorruptData: A file is missing or damaged.
+        MemoryError: There is too little memory for a table. Damage may cause this, too.
     """
-    return (read_file(blobs, folder, file, schema) for file in files)
+    return chain.from_iterable(read_file(blobs, folder, file, schema) for file in files)
 
 
 def read_all(blobs: Blobs, prefix: str, schema: pa.Schema) -> list[pa.Table]:
@@ -97,8 +99,8 @@ def among(blobs: Blobs, folder: str, files: Sequence[SortedFile], schema: pa.Sch
     """
     found = [schema.empty_table()]
     for file, inside in covering(files, wanted):
-        rows = read_file(blobs, folder, file, schema)
-        found.append(rows.filter(pc.is_in(rows.column(0), value_set=wanted.filter(inside))))
+        near = wanted.filter(inside)
+        found += (rows.filter(pc.is_in(rows.column(0), near)) for rows in read_file(blobs, folder, file, schema))
     return pa.concat_tables(found)
 
 
@@ -110,18 +112,16 @@ def covering(files: Sequence[SortedFile], wanted: pa.Array) -> Iterator[tuple[So
             yield file, inside
 
 
-def read_file(blobs: Blobs, folder: str, file: SortedFile, schema: pa.Schema) -> pa.Table:
-    """Return the table of one file.
-
-    Raises:
-        CorruptData: The file is missing or damaged.
-    """
+def read_file(
+    blobs: Blobs, folder: str, file: SortedFile, schema: pa.Schema, columns: Sequence[str] | None = None
+) -> Iterator[pa.Table]:
+    """Yield the rows of one file, or some columns of them, as `read`."""
     name = folder + file.name
     try:
         data = blobs.read(name)
     except NotFound as e:
-        raise CorruptData(f"{name}: is missing, but the collection record lists it", name=name) from e
-    return segment_format.decode(data, schema, name)
+        raise CorruptData(f"{name}: is missing, but the collection record lists it", address=name) from e
+    yield from segment_format.decode_parts(data, schema, name, columns)
 
 
 def _portions(tables: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
@@ -141,7 +141,7 @@ def _portions(tables: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
 
 
 def _written(blobs: Blobs, folder: str, name: str, rows: pa.Table) -> SortedFile:
-    blobs.create(folder + name, segment_format.encode(rows))
+    blobs.create(folder + name, segment_format.encode(rows, row_group_rows=FILE_ROWS))
     found = rows.column(0)
     first, last = found[0].as_py(), found[-1].as_py()
     return SortedFile(name=name, first=_shortened(first), last=_upper_bound(last), count=rows.num_rows)

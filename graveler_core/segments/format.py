@@ -70,6 +70,23 @@ def decode(data: Any, schema: pa.Schema, name: str, columns: Sequence[str] | Non
         return _conformed(file.read(columns=list(columns), use_threads=False), pa.schema(map(schema.field, columns)))
 
 
+def decode_parts(data: Any, schema: pa.Schema, name: str, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+    """Yield the table in a file, part (row group) by part, each in one chunk. Arguments are the same as for `decode`.
+
+    Raises:
+        CorruptData: As for `decode`.
+        MemoryError: There is too little memory for a part. Damage may cause this, too.
+    """
+    chosen = pa.schema(map(schema.field, schema.names if columns is None else columns))
+    with _corrupt(name, memory=False):
+        file = _open(data)
+        _require_columns(file.schema_arrow, schema)
+    for number in range(file.num_row_groups):
+        with _corrupt(name, memory=False):
+            part = _conformed(file.read_row_group(number, columns=chosen.names, use_threads=False), chosen)
+        yield part
+
+
 class Parts(NamedTuple):
     """Bounds of the parts (row groups) of a sorted file, according to its footer, which has no checksum."""
 
@@ -148,9 +165,12 @@ def _require_columns(found: pa.Schema, schema: pa.Schema) -> None:
 
 
 @contextmanager
-def _corrupt(name: str) -> Iterator[None]:
+def _corrupt(name: str, *, memory: bool = True) -> Iterator[None]:
+    """Convert errors of damaged files. `memory` is `False` to leave `MemoryError` as it is."""
     try:
         yield
     except _FAILURES as e:
+        if isinstance(e, MemoryError) and not memory:
+            raise
         why = str(e).splitlines()[0] if str(e) else type(e).__name__
         raise CorruptData(f"segment {name}: cannot be read: {why}", kind=Kind.CorruptRange, address=name) from e

@@ -73,6 +73,10 @@ class Stores:
     """Cache of the changes in compacted trees. It is separate from `ranges`, so that large differences do not evict
     other data.
     """
+    collected: TreeCache = field(default_factory=lambda: TreeCache(64 << 20))
+    """Cache of the fingerprints of addresses that were collected. It is separate from `ranges`, so that they do not
+    evict other data.
+    """
     folding: Underway = field(default_factory=Underway)
     counts: WriteCounts = field(default_factory=WriteCounts)
     noted: NotedEvents = field(default_factory=NotedEvents)

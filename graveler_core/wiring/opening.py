@@ -103,6 +103,7 @@ def open_worker_stores(
         background=AtOnce(),
         turns=Turns(),
         uncommitted=TreeCache(_WORKER_CACHE_BYTES),
+        collected=TreeCache(_WORKER_CACHE_BYTES),
     )
 
 

@@ -1,8 +1,8 @@
 """Search for addresses in the sets of a collection record.
 
-A set never changes. A process therefore reads each file once, and caches fingerprints of its addresses: four bytes for
-each. Different addresses may have the same fingerprint, so a file is read again if it has the fingerprint of an address
-that is searched for.
+A set never changes. A process therefore reads each file once, and caches fingerprints of its addresses: eight bytes for
+each. A file is read again if it has the fingerprint of an address that is searched for, or if the cache has no room for
+its fingerprints. A file is decoded part by part, because it may have millions of addresses.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from graveler_core.objects import condemned
 from graveler_core.segments.boundary import key_hashes
 from graveler_core.stores import Stores
 
-Fingerprints: TypeAlias = NDArray[np.uint32]
+Fingerprints: TypeAlias = NDArray[np.uint64]
 _SEED = 0
-"""Seed of the hashes of which fingerprints are the lower halves."""
+"""Seed of the hashes that are the fingerprints."""
 
 
 def collected_among(
@@ -39,29 +39,36 @@ def collected_among(
 
     Raises:
         CorruptData: A file is missing or damaged.
+        MemoryError: There is too little memory for a part of a file. Damage may cause this, too.
     """
     prints = _fingerprints(addresses)
     doubtful = []
     for one in sets:
         for file, inside in condemned.covering(one, addresses):
-            known = stores.ranges.get(_id(blobs, one, file))
+            known = stores.collected.get(_id(blobs, one, file))
             if known is None or _meet(known, prints[inside.to_numpy(zero_copy_only=False)]):
-                doubtful.append((one, file, addresses.filter(inside)))
+                doubtful.append((one, file, addresses.filter(inside), known is None))
 
-    def found(place: tuple[CondemnedSet, SortedFile, pa.StringArray]) -> list[str]:
-        one, file, asked = place
-        names = condemned.read_file(blobs, one, file).column("address")
-        kept = np.sort(_fingerprints(names))
-        stores.ranges.put(_id(blobs, one, file), kept, kept.nbytes)
-        shared: list[str] = names.filter(pc.is_in(names, value_set=asked)).to_pylist()
+    def found(place: tuple[CondemnedSet, SortedFile, pa.StringArray, bool]) -> list[str]:
+        one, file, asked, new = place
+        keeps = new and stores.collected.has_room_for(file.count * np.dtype(np.uint64).itemsize)
+        kept, shared = list[Fingerprints](), list[str]()
+        for names in condemned.addresses(blobs, one, file):
+            if keeps:
+                kept.append(_fingerprints(names))
+            near = pc.and_(pc.greater_equal(asked, names[0]), pc.less_equal(asked, names[-1]))
+            shared += names.filter(pc.is_in(names, asked.filter(near))).to_pylist()
+        if keeps:
+            known = np.sort(np.concatenate(kept))
+            stores.collected.put(_id(blobs, one, file), known, known.nbytes)
         return shared
 
     for part in stores.executor.map(found, doubtful):
         yield from part
 
 
-def _fingerprints(addresses: pa.Array | pa.ChunkedArray) -> Fingerprints:
-    return key_hashes(addresses.cast(pa.binary()), _SEED).astype(np.uint32)
+def _fingerprints(addresses: pa.StringArray) -> Fingerprints:
+    return key_hashes(addresses.cast(pa.binary()), _SEED)
 
 
 def _meet(known: Fingerprints, prints: Fingerprints) -> bool:
@@ -70,5 +77,5 @@ def _meet(known: Fingerprints, prints: Fingerprints) -> bool:
     return bool((known[at] == prints).any())
 
 
-def _id(blobs: Blobs, one: CondemnedSet, file: SortedFile) -> tuple[str, str, str]:
-    return blobs.uri(one.id), file.name, "fingerprints"
+def _id(blobs: Blobs, one: CondemnedSet, file: SortedFile) -> tuple[str, str]:
+    return blobs.uri(one.id), file.name

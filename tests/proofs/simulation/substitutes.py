@@ -88,6 +88,13 @@ def decode(data: bytes, schema: pa.Schema, name: str, columns: Sequence[str] | N
     return table if columns is None else table.select(columns)
 
 
+def decode_parts(data: bytes, schema: pa.Schema, name: str, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+    """The table in a segment's file, part by part."""
+    for batch in pa.ipc.open_stream(pa.BufferReader(data)):
+        assert batch.schema.equals(schema), name
+        yield pa.Table.from_batches([batch]).select(columns or schema.names)
+
+
 class SimPartedFile:
     """`graveler_core.segments.format.PartedFile`, for files that `encode` wrote."""
 
@@ -116,6 +123,7 @@ def substituted(scheduler: Scheduler) -> Iterator[None]:
             (turns, "threading", SimpleNamespace(Event=event, Lock=threading.Lock)),
             (segment_format, "encode", encode),
             (segment_format, "decode", decode),
+            (segment_format, "decode_parts", decode_parts),
             (parts, "PartedFile", SimPartedFile),
             (segment_layer, "encode_segment", encode),
             (segment_layer, "decode_segment", decode),

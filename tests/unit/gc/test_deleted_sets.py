@@ -39,6 +39,7 @@ from graveler_core.objects import condemned
 from graveler_core.objects.sorted_files import BOUND_BYTES, FILES
 from graveler_core.records import access
 from graveler_core.records import layout as keys
+from graveler_core.segments import format as segment_format
 from tests import smallest
 from tests.unit.engine.interposed import Crash, Interposed
 from tests.unit.engine.templates import Template
@@ -442,6 +443,16 @@ def test_the_set_that_is_remembered_for_ever_cannot_be_read(
         lake.collect()
     assert [one.objects for one in record(lake).past] == [6]
     assert all(refuses(lake, entry) for entry in lost[1:])
+
+
+def test_sets_for_which_memory_is_too_small_stay_as_they_are(prepared: tuple[Template[Lake], list[Entry]]) -> None:
+    """Damage may cause this, too: a page that says that it is large."""
+    template, _ = prepared
+    lake = template.copy()
+    before = record(lake).past
+    with small(), patch.object(segment_format, "decode_parts", side_effect=MemoryError):
+        lake.collect()
+    assert record(lake).past == before
 
 
 def test_an_outage_ends_a_collection(prepared: tuple[Template[Lake], list[Entry]]) -> None:

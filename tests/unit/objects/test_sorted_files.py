@@ -67,3 +67,14 @@ def test_a_table_of_any_size_has_few_files() -> None:
         names = [f"{number:04d}" for number in range(1_000)]
         written = sorted_files.write(place(), "folder/", [pa.table({"name": names}, SCHEMA)], 1_000)
     assert [file.count for file in written] == [63] * 15 + [55]
+
+
+def test_a_large_file_is_decoded_part_by_part() -> None:
+    blobs, names = place(), [f"{number:02d}" for number in range(20)]
+    with smallest.patched(
+        {"graveler_core.objects.sorted_files.FILE_ROWS": 2, "graveler_core.objects.sorted_files.FILES": 2}
+    ):
+        written = sorted_files.write(blobs, "folder/", [pa.table({"name": names}, SCHEMA)], 20)
+    parts = list(sorted_files.read(blobs, "folder/", written, SCHEMA))
+    assert [file.count for file in written] == [10, 10]
+    assert [part.column("name").to_pylist() for part in parts] == [names[at : at + 2] for at in range(0, 20, 2)]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from graveler_core.errors import CorruptData, Kind
 from graveler_core.model.entry import ENTRY_SCHEMA, RECORD_SCHEMA
-from graveler_core.segments.format import PartedFile, Parts, decode, encode
+from graveler_core.segments.format import PartedFile, Parts, decode, decode_parts, encode
 from tests.unit.segments.samples import CHANGES, STATES, Changes, State, entries, records
 
 SAMPLE = bytes(encode(entries({b"%03d" % n: n for n in range(50)})))
@@ -37,6 +37,20 @@ def test_records_with_tombstones_read_as_they_were_written(changes: Changes, row
 def test_whole_tables_come_in_one_chunk() -> None:
     read = decode(encode(entries({b"%03d" % n: n for n in range(50)}), row_group_rows=7), ENTRY_SCHEMA, "here")
     assert {read.column(name).num_chunks for name in read.column_names} == {1}
+
+
+def test_parts_are_the_table() -> None:
+    table = entries({b"%03d" % n: n for n in range(50)})
+    data = encode(table, row_group_rows=20)
+    assert list(decode_parts(data, ENTRY_SCHEMA, "here")) == [table.slice(at, 20) for at in (0, 20, 40)]
+    sizes = decode_parts(data, ENTRY_SCHEMA, "here", ["size"])
+    assert pa.concat_tables(sizes).combine_chunks() == table.select(["size"])
+    with pytest.raises(CorruptData, match="columns are"):
+        next(decode_parts(data, pa.schema([("other", pa.string())]), "here"))
+    damaged = bytearray(data)
+    damaged[10] ^= 0xFF
+    with pytest.raises(CorruptData, match="here"):
+        list(decode_parts(damaged, ENTRY_SCHEMA, "here"))
 
 
 def test_some_columns_read_as_all_would() -> None:

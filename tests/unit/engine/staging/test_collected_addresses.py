@@ -10,6 +10,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -70,6 +71,63 @@ def test_a_process_reads_each_file_once(tmp_path: Path) -> None:
     assert len(names) == len(lost), "only the file that has the address"
 
 
+def test_addresses_that_agree_in_half_of_a_fingerprint_are_told_apart(tmp_path: Path) -> None:
+    """A bulk write of a million addresses would otherwise read nearly every file of a million again."""
+    lake = Lake(tmp_path / "lake")
+    lost = deleted(lake)
+    stores, record = lake.world.stores(), lake.record
+    other = replace(lost[2], address=f"{lost[2].address}0")
+    real = collected_addresses._fingerprints
+
+    def alike(addresses: pa.StringArray) -> object:
+        asked = np.array([address == other.address for address in addresses.to_pylist()])
+        low = np.uint64(7)
+        return np.where(asked, low + np.uint64(1 << 32), low)
+
+    with patch.object(collected_addresses, "_fingerprints", alike), counted() as names:
+        for _ in range(3):
+            require_kept(stores, record, [other], swaps=False)
+    assert len(names) == len(set(names))
+    assert real(pa.array(["a"])).dtype == np.uint64
+
+
+def test_addresses_of_a_file_are_hashed_once(tmp_path: Path) -> None:
+    lake = Lake(tmp_path / "lake")
+    lost = deleted(lake)
+    stores, record, hashed = lake.world.stores(), lake.record, list[int]()
+    real = collected_addresses._fingerprints
+
+    def noted(addresses: pa.StringArray) -> object:
+        hashed.append(len(addresses))
+        return real(addresses)
+
+    with patch.object(collected_addresses, "_fingerprints", noted):
+        for _ in range(3):
+            with pytest.raises(Conflict):
+                require_kept(stores, record, [lost[2]], swaps=False)
+        with counted() as names, pytest.raises(Conflict):
+            require_kept(replace(stores, collected=TreeCache(0)), record, [lost[2]], swaps=False)
+    assert hashed.count(1) == 4
+    assert len(hashed) <= 4 + 3, "not if they are in the cache, or the cache has no room for them"
+    assert names
+
+
+def test_trees_stay_in_their_cache(tmp_path: Path) -> None:
+    lake = Lake(tmp_path / "lake")
+    lost = deleted(lake)
+    stores, before = lake.world.stores(), lake.world.ranges.held_bytes
+    require_kept(stores, lake.record, [replace(lost[2], address=f"{lost[2].address}0")], swaps=False)
+    assert (stores.ranges.held_bytes, stores.collected.held_bytes) == (before, 8 * len(lost))
+
+
+def test_too_little_memory_is_no_damage(tmp_path: Path) -> None:
+    lake = Lake(tmp_path / "lake")
+    lost = deleted(lake)
+    reading = patch.object(pq.ParquetFile, "read_row_group", side_effect=MemoryError)
+    with reading, pytest.raises(MemoryError):
+        require_kept(lake.world.stores(), lake.record, lost, swaps=False)
+
+
 @pytest.mark.parametrize("prints", ["distinct", "equal"])
 @given(sets=st.lists(NAMES.filter(bool), max_size=4), asked=st.lists(NAMES, min_size=2, max_size=3))
 def test_it_finds_what_sets_find(prints: str, sets: list[set[str]], asked: list[set[str]]) -> None:
@@ -91,10 +149,10 @@ def test_it_finds_what_sets_find(prints: str, sets: list[set[str]], asked: list[
                     size=len(names),
                 )
             )
-    same = (lambda addresses: np.zeros(len(addresses), np.uint32)) if prints == "equal" else None
+    same = (lambda addresses: np.zeros(len(addresses), np.uint64)) if prints == "equal" else None
     with patch.object(collected_addresses, "_fingerprints", same or collected_addresses._fingerprints):
         for cache in (TreeCache(), TreeCache(0)):
-            stores = World(blobs=world.blobs, ranges=cache).stores()
+            stores = replace(world.stores(), collected=cache)
             for names in asked:
                 found = collected_among(stores, blobs, listed, pa.array(sorted(names), pa.string()))
                 assert set(found) == names & set().union(*sets)
