@@ -1,11 +1,12 @@
 """Publication of the targets of a run: all verdicts first, then one merge after the other, in the declared order.
 
 Each merge is atomic. Several merges together are not: between two of them, readers see the first target with the new
-data and the second with the old one. Nothing is merged before every target has a good verdict and a merge that would
-succeed at this moment. After that, the sequence stops only if a merge is refused because another publication was merged
-first, or if a store fails. The merges have idempotency keys, so a retry finds those that were made and continues with
-the others. One step makes all merges of a run. If two runs publish at the same time, then for each target the later
-merge sees the other run's commit, and is refused if both runs replaced the same partitions.
+data and the second with the old one. Nothing is merged before every target has a good verdict, a merge that would
+succeed at this moment, and a new rule of required checks that could be stored at this moment. After that, the sequence
+stops only if a merge is refused because another publication was merged first, or if a store fails. The merges have
+idempotency keys, so a retry finds those that were made and continues with the others. One step makes all merges of a
+run. If two runs publish at the same time, then for each target the later merge sees the other run's commit, and is
+refused if both runs replaced the same partitions.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import dagster as dg
 
 from dagster_graveler.data_version import DATA_VERSION_TAG
-from dagster_graveler.ops.failures import missing_checks
+from dagster_graveler.ops.failures import missing_checks, told_to_dagster
 from dagster_graveler.ops.merge import MergeConfig, check_merge, merged
 from dagster_graveler.publishing.branch_choice import Chosen
 from dagster_graveler.publishing.evidence import BranchIdentity, Evidence, gather
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 KEPT = "kept"
 NOTHING = "nothing to publish"
 ALREADY = "already published"
+REQUIRED = "required checks"
+"""Metadata: reason why the checks of a published group are not required."""
 _Made = TypeVar("_Made")
 _LOST = ("MergeConflict", "PrefixChanged")
 """Kinds of errors of a merge that is refused because another publication was merged first."""
@@ -122,13 +125,18 @@ def _verdict_of_merged(
 
     It is `None` for a commit that is not merged, and if the verdict is bad now because of later writes.
     """
-    merges = repository.log(into, since=commit, first_parent=True)
-    before = next((merge.parents[0] for merge in merges if commit in merge.parents[1:]), None)
+    before = _before_merge(repository, commit, into)
     if before is None:
         return None
     changes = committed_changes(repository, group, commit, before, evidence.places)
     verdict = judge(repository.at(commit), group, evidence, changes)
     return verdict if verdict.good else None
+
+
+def _before_merge(repository: Repository, commit: str, into: str) -> str | None:
+    """Return the head of `into` before a commit was merged, or `None` if it is not merged."""
+    merges = repository.log(into, since=commit, first_parent=True)
+    return next((merge.parents[0] for merge in merges if commit in merge.parents[1:]), None)
 
 
 def _without_branch(
@@ -171,10 +179,26 @@ def _config(context: dg.OpExecutionContext, each: Judged) -> MergeConfig:
 
 
 def _check_merges(context: dg.OpExecutionContext, judged: Sequence[Judged]) -> None:
-    """Refuse if one of several merges would be refused now. A single merge needs no check before."""
-    if len(judged) > 1:
-        for each in judged:
+    """Refuse if a merge would be refused now, or the new rule after it.
+
+    A single merge without a new rule needs no check before. Before the check of a rule, the check of the merge has
+    removed the checks of former tables from it.
+    """
+    for each in judged:
+        adds_to_rule = each.target.group.require and bool(each.changes.tables) and each.reports.adds_to_rule
+        if len(judged) > 1 or adds_to_rule:
             _allowed(context, each, (), partial(check_merge, context, _config(context, each), each.branch.graveler))
+        if adds_to_rule:
+            _allowed(context, each, (), partial(_check_rule, context, each))
+
+
+def _check_rule(context: dg.OpExecutionContext, each: Judged) -> None:
+    try:
+        with told_to_dagster(context.retry_number):
+            each.reports.require(dry_run=True)
+    except dg.Failure as refused:
+        told = f"its checks cannot be required of branch {each.branch.into!r}: {refused.description}"
+        raise dg.Failure(told, metadata=refused.metadata, allow_retries=False) from refused
 
 
 def _allowed(
@@ -194,17 +218,35 @@ def _merge(context: dg.OpExecutionContext, each: Judged, done: Sequence[Publishe
     config, metadata = _config(context, each), _merge_metadata(each)
     made = _allowed(context, each, done, partial(merged, context, config, each.branch.graveler, metadata))
     is_published = each.commit in each.repository.commit(made.value).parents
+    required: dict[str, Any] = {}
+    if each.target.group.require and (
+        is_published or _before_merge(each.repository, each.commit, each.branch.into) is not None
+    ):
+        required = _require(context, each)
     if is_published:
-        if each.target.group.require:
-            each.reports.require()
         _observe_tables(context, each.verdict, made.value)
     shown = {**made.metadata, each.target.group.commit_label: made.value, "merged": each.branch.name}
     return Published(
         each.target,
         each.branch,
         made.value,
-        {**shown, STATE: PUBLISHED if is_published else NOTHING, **_shown([each])},
+        {**shown, **required, STATE: PUBLISHED if is_published else NOTHING, **_shown([each])},
     )
+
+
+def _require(context: dg.OpExecutionContext, each: Judged) -> dict[str, Any]:
+    """Require the checks of a group after its merge. Return metadata about a failure that a retry cannot fix.
+
+    The merge stays, and the other targets are published. The next publication of the group tries it again.
+    """
+    try:
+        with told_to_dagster(context.retry_number):
+            each.reports.require()
+    except dg.Failure as refused:
+        told = f"The checks are not required of branch {each.branch.into!r}: {refused.description}"
+        context.log.error("%s: %s", each.target.group.name, told)
+        return {REQUIRED: told}
+    return {}
 
 
 def _observe_tables(context: dg.OpExecutionContext, verdict: Verdict, commit: str) -> None:

@@ -14,7 +14,7 @@ from dagster_graveler.display.show import shown_metadata
 from dagster_graveler.ops.commit import CommitConfig, committed
 from dagster_graveler.ops.failures import RETRIES, told_to_dagster
 from dagster_graveler.publishing.evidence import BranchIdentity, is_in_use
-from dagster_graveler.publishing.merging import ALREADY, NOTHING, Published, message, publish_targets
+from dagster_graveler.publishing.merging import ALREADY, NOTHING, REQUIRED, Published, message, publish_targets
 from dagster_graveler.publishing.published_branch import materialize_branch
 from dagster_graveler.publishing.publisher import Publisher
 from dagster_graveler.publishing.written import PUBLISHED, STATE
@@ -96,8 +96,11 @@ def _metadata(done: Sequence[Published]) -> dict[str, Any]:
     ]
     schema = dg.TableSchema(columns=[dg.TableColumn(name) for name in columns])
     labels = {result.target.group.commit_label: result.commit for result in done}
+    missing = {
+        f"{REQUIRED} of {each.target.group.name}": each.metadata[REQUIRED] for each in done if REQUIRED in each.metadata
+    }
     state = next((one for one in (PUBLISHED, ALREADY) if one in states), NOTHING)
-    return {STATE: state, "targets": dg.MetadataValue.table(records, schema), **labels}
+    return {STATE: state, "targets": dg.MetadataValue.table(records, schema), **labels, **missing}
 
 
 def deletion_hook(publisher: Publisher) -> dg.HookDefinition:

@@ -9,10 +9,10 @@ reported here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, starmap
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
@@ -76,15 +76,25 @@ class CheckReports:
         places = self._places(missing)
         gone = {name for name, place in places.items() if self._is_gone(name, place)}
         reported = [self._report_unchanged(name, place) for name, place in places.items() if name not in gone]
-        return (bool(gone) and _change(self.repository, self.into, lambda names: names - gone)) or any(reported)
+        if gone:
+            self._change(lambda rules: {pattern: names - gone for pattern, names in self._matching(rules).items()})
+        return bool(gone) or any(reported)
 
-    def require(self) -> None:
+    @property
+    def adds_to_rule(self) -> bool:
+        """True if `require` would change the rule of the branch."""
+        return not self._own.keys() <= set(self.repository.required_checks().get(self.into, ()))
+
+    def require(self, *, dry_run: bool = False) -> None:
         """Require the checks of the group of everything that is merged into the branch. Other required checks stay.
 
         The first merge comes before, so that a check is required only if the branch has a report of it. Publications of
         other groups read the place of the table there.
+
+        Args:
+            dry_run: Raise the error that the change would raise now, and change nothing.
         """
-        _change(self.repository, self.into, lambda names: names | self._own.keys())
+        self._change(lambda rules: {self.into: {*rules.get(self.into, ()), *self._own}}, dry_run=dry_run)
 
     @property
     def _own(self) -> dict[str, _Place]:
@@ -129,26 +139,37 @@ class CheckReports:
     def _root(self) -> str:
         return f"graveler://{self.repository.id}/{self.into}/"
 
+    def _matching(self, rules: Mapping[str, tuple[str, ...]]) -> dict[str, set[str]]:
+        """Return the names of checks of the rules that hold for the branch, by pattern."""
+        from graveler_core.model.names import branch_id
+        from graveler_core.model.protection import required_checks, requiring
+
+        found = requiring(starmap(required_checks, rules.items()), branch_id(self.into))
+        return {rule.pattern: set(rule.checks) for rule in found}
+
+    def _change(
+        self, wanted: Callable[[Mapping[str, tuple[str, ...]]], Mapping[str, set[str]]], *, dry_run: bool = False
+    ) -> None:
+        """Change rules, one after the other.
+
+        If another process changes the rules meanwhile, they are read again, and the rest of the change is made.
+
+        Args:
+            wanted: Function that returns the new names of checks by pattern, for the present rules.
+            dry_run: Only check the change of a rule.
+        """
+        from graveler_core.errors import Conflict
+
+        while True:
+            rules = self.repository.required_checks()
+            changed = {pattern: names for pattern, names in wanted(rules).items() if names != {*rules.get(pattern, ())}}
+            with suppress(Conflict):
+                for pattern, names in changed.items():
+                    rules = self.repository.require_checks(pattern, sorted(names), if_rules=rules, dry_run=dry_run)
+                return
+
 
 def _told_place(url: str, root: str) -> _Place | None:
     """Return the place of a table that the URL of a report tells, or `None`."""
     path, _, group = url.removeprefix(root).rpartition("#")
     return _Place(path, unquote(group)) if url.startswith(root) and path and group else None
-
-
-def _change(repository: Repository, into: str, change: Callable[[set[str]], set[str]]) -> bool:
-    """Change the names of the checks that a branch requires. Return true if they have changed.
-
-    If another process changes the rules meanwhile, they are read again, and the change is repeated.
-    """
-    from graveler_core.errors import Conflict
-
-    while True:
-        rules = repository.required_checks()
-        present = set(rules.get(into, ()))
-        wanted = change(present)
-        if wanted == present:
-            return False
-        with suppress(Conflict):
-            repository.require_checks(into, sorted(wanted), if_rules=rules)
-            return True

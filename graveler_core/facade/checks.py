@@ -106,7 +106,9 @@ class Checks(Handle):
         return _rules(self._active())
 
     @operation("require checks", needs.repository(Action.SET_BRANCH_PROTECTION))
-    def require_checks(self, pattern: str, checks: Iterable[str], *, if_rules: CheckRules | None = None) -> CheckRules:
+    def require_checks(
+        self, pattern: str, checks: Iterable[str], *, if_rules: CheckRules | None = None, dry_run: bool = False
+    ) -> CheckRules:
         """Require checks of everything that is merged into the branches whose names match a pattern.
 
         A commit can be merged into such a branch only if the newest report of each required check says that the
@@ -117,9 +119,10 @@ class Checks(Handle):
             pattern: Pattern such as "main" or "release-*". A rule with the same pattern is replaced.
             checks: Names of the checks. No names remove the rule of this pattern.
             if_rules: Rules that the repository must have, in the form of `required_checks()`. `None` means any.
+            dry_run: Raise the error that the call would raise now, and change nothing.
 
         Returns:
-            All rules.
+            All rules; with `dry_run` as they would be.
 
         Raises:
             InvalidInput: the pattern or a name is not valid, or there are too many rules.
@@ -130,7 +133,7 @@ class Checks(Handle):
         def expected(now: RepositoryRecord) -> bool:
             return if_rules is None or _rules(now) == if_rules
 
-        return _rules(protection.require_checks(self._stores, self.id, rule, expected))
+        return _rules(protection.require_checks(self._stores, self.id, rule, expected, dry_run=dry_run))
 
 
 def _rules(record: RepositoryRecord) -> CheckRules:

@@ -66,10 +66,12 @@ def require_checks(
     repo: RepositoryId,
     rule: RequiredChecks,
     expected: Callable[[RepositoryRecord], bool] = lambda now: True,
+    *,
+    dry_run: bool = False,
 ) -> RepositoryRecord:
     """Set the checks that a pattern of branches requires. A rule without checks removes the rule of the pattern.
 
-    Raises `Conflict` if the record in which they are set is not the expected one.
+    Raises `Conflict` if the record in which they are set is not the expected one. `dry_run` is as in `change_settings`.
     """
 
     def changed(now: RepositoryRecord) -> dict[str, object]:
@@ -78,7 +80,7 @@ def require_checks(
         kept = [known for known in now.required_checks if known.pattern != rule.pattern]
         return {"required_checks": required_check_rules([*kept, rule])}
 
-    return change_settings(stores, repo, changed)
+    return change_settings(stores, repo, changed, dry_run=dry_run)
 
 
 def set_read_only(stores: Stores, repo: RepositoryId, *, read_only: bool) -> RepositoryRecord:
@@ -91,7 +93,11 @@ def set_read_only(stores: Stores, repo: RepositoryId, *, read_only: bool) -> Rep
 
 
 def change_settings(
-    stores: Stores, repo: RepositoryId, change: Callable[[RepositoryRecord], dict[str, object]]
+    stores: Stores,
+    repo: RepositoryId,
+    change: Callable[[RepositoryRecord], dict[str, object]],
+    *,
+    dry_run: bool = False,
 ) -> RepositoryRecord:
     """Swap the record of a repository for one with other settings.
 
@@ -99,6 +105,7 @@ def change_settings(
         stores: Stores of the flow.
         repo: The repository.
         change: Function that returns the fields to change, for the record of one attempt.
+        dry_run: Only check the new record.
 
     Returns:
         The new record.
@@ -115,6 +122,8 @@ def change_settings(
         nonce = Nonce(stores.ids.fresh())
         record = now.model_copy(update={**change(now), "nonce": nonce})
         repositories.require_room(record, now)
+        if dry_run:
+            return record
         try:
             changed = access.replace(stores.kv, where, held, record, mine=partial(_bears, nonce)).value
         except PredicateFailed:

@@ -11,12 +11,15 @@ import dagster as dg
 import pytest
 
 from dagster_graveler import GravelerBranch, GravelerIOManager, GravelerResource, write_audit_publish
+from dagster_graveler.publishing import ops
 from dagster_graveler.publishing.groups import GroupTable, TableGroup
 from dagster_graveler.publishing.reports import CheckReports
 from dagster_graveler.publishing.verdict import Changes, Verdict
 from graveler_core import connect
+from graveler_core.errors import PermissionDenied, Unavailable
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
+from graveler_core.model import protection
 from tests.dagster_graveler.publishing.small_lake import failures
 
 GOOD: dict[str, bool] = {}
@@ -32,7 +35,14 @@ class Locations:
         self._graveler = graveler
 
     def publish(
-        self, group: str, *tables: str, run: str = "", path: str = "", check: str = "good", require: bool = True
+        self,
+        group: str,
+        *tables: str,
+        run: str = "",
+        path: str = "",
+        check: str = "good",
+        require: bool = True,
+        on: str = "",
     ) -> list[str]:
         """Publish a group of tables. Return the descriptions of failures, none if it was published.
 
@@ -43,20 +53,22 @@ class Locations:
             path: Path of all tables. Default: their names.
             check: Name of the check of each table.
             require: True if the group requires its checks.
+            on: Branch whose tables are published, as they are. Default: the tables are written on a new one.
         """
         url, storage = self._place
         branch = GravelerBranch(graveler=GravelerResource(url=url), repository="lake", storage_root=storage)
         made = [_table(name, {"graveler/path": path} if path else {}) for name in tables]
         checks = [_check(name, check) for name in tables]
         publication = write_audit_publish(tables=made, checks=checks, key=group, require=require)
-        chosen = dg.define_asset_job(
-            "chosen", dg.AssetSelection.assets(*([run] if run else tables), [group, "publish"])
-        )
+        written = () if on else (run,) if run else tables
+        chosen = dg.define_asset_job("chosen", dg.AssetSelection.assets(*written, [group, "publish"]))
         resources = {"branch": branch, "io_manager": GravelerIOManager(branch=branch)}
         definitions = dg.Definitions.merge(
             publication, dg.Definitions(resources=resources, jobs=[chosen], executor=dg.in_process_executor)
         )
-        result = definitions.resolve_job_def("chosen").execute_in_process(instance=self._instance, raise_on_error=False)
+        result = definitions.resolve_job_def("chosen").execute_in_process(
+            instance=self._instance, tags={"graveler/branch": on} if on else {}, raise_on_error=False
+        )
         return list(failures(result))
 
     @property
@@ -66,6 +78,13 @@ class Locations:
     @property
     def required(self) -> tuple[str, ...]:
         return self.repository.required_checks().get("main", ())
+
+    def metadata(self, asset: list[str]) -> dict[str, Any]:
+        """Return the metadata of the last materialization of an asset."""
+        event = self._instance.get_latest_materialization_event(dg.AssetKey(asset))
+        assert event is not None
+        assert event.asset_materialization is not None
+        return {name: value.value for name, value in event.asset_materialization.metadata.items()}
 
     @property
     def tables(self) -> list[str]:
@@ -185,6 +204,65 @@ def test_a_group_whose_first_merge_is_refused_requires_nothing(locations: Locati
     (said,) = locations.publish("weather", "rain")
     assert "'manual' was not reported" in said
     assert locations.required == ("airports/good", "manual")
+
+
+def test_a_publication_whose_rule_cannot_be_stored_merges_nothing(
+    locations: Locations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert locations.publish("flights", "airports") == []
+    head = locations.repository.commit("main").id
+    with monkeypatch.context() as limited:
+        limited.setattr(protection, "MAX_REQUIRED", 1)
+        (said,) = locations.publish("weather", "rain")
+        assert "its checks cannot be required of branch 'main': required checks: has 2 names" in said
+        assert locations.repository.commit("main").id == head
+        assert locations.publish("flights", "airports") == []
+    assert locations.publish("weather", "rain") == []
+    assert locations.required == ("airports/good", "rain/good")
+
+
+def test_a_publication_that_replaces_the_checks_of_a_former_table_needs_no_room_for_both(
+    locations: Locations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protection, "MAX_REQUIRED", 1)
+    assert locations.publish("flights", "airports", path="data") == []
+    assert locations.publish("flights", "places", path="data") == []
+    assert locations.required == ("places/good",)
+
+
+def test_a_rule_that_cannot_be_stored_after_the_merge_is_told_in_the_result(
+    locations: Locations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refuse_rules(monkeypatch, PermissionDenied("the permission was taken away"))
+    assert locations.publish("flights", "airports") == []
+    assert locations.required == ()
+    for asset in (["flights"], ["flights", "publish"]):
+        assert "the permission was taken away" in locations.metadata(asset)["required checks"]
+
+
+def test_a_rule_is_stored_by_the_next_publication_if_a_process_dies_after_the_merge(
+    locations: Locations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ops, "RETRIES", None)
+    with monkeypatch.context() as dying:
+        refuse_rules(dying, Unavailable("the process is gone"))
+        assert locations.publish("flights", "airports") != []
+    (left,) = [branch.id for branch in locations.repository.branches() if branch.id != "main"]
+    locations.merge("other")  # by now, the merge is not the head any more
+    assert locations.publish("flights", "airports", on=left) == []
+    assert locations.required == ("airports/good",)
+
+
+def refuse_rules(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    """Make every change of a rule fail, but no check of a change."""
+    real = Repository.require_checks
+
+    def require_checks(*args: Any, **options: Any) -> Any:
+        if not options.get("dry_run"):
+            raise error
+        return real(*args, **options)
+
+    monkeypatch.setattr(Repository, "require_checks", require_checks)
 
 
 def test_publications_at_the_same_time_keep_the_checks_of_each_other(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from graveler_core.engine.merging import merge
-from graveler_core.errors import Conflict, InvalidInput, Kind, NotFound, PermissionDenied
+from graveler_core.errors import Conflict, InvalidInput, Kind, LimitExceeded, NotFound, PermissionDenied
 from graveler_core.facade.repository import Repository
-from graveler_core.model.protection import MAX_RULES
+from graveler_core.model.protection import MAX_REQUIRED, MAX_RULES
 from graveler_core.records import layout as keys
 from tests.unit.engine.interposed import Interposed
 from tests.unit.engine.world import World, entry
@@ -150,6 +150,16 @@ def test_rules_are_replaced_only_if_they_are_those_that_were_read(world: World, 
     kv.reset()
     kv.lose[1] = True
     assert late.require_checks("main", [], if_rules=late.required_checks()) == {"other": ("keys",)}
+
+
+def test_a_dry_run_checks_a_rule_and_changes_nothing(world: World, repo: Repository) -> None:
+    before = repo._record
+    assert repo.require_checks("main", ["rows"], dry_run=True) == {"main": ("rows",)}
+    with pytest.raises(LimitExceeded, match="501 names"):
+        repo.require_checks("main", [f"check {number}" for number in range(MAX_REQUIRED + 1)], dry_run=True)
+    with pytest.raises(Conflict):
+        repo.require_checks("main", ["rows"], if_rules={"main": ("keys",)}, dry_run=True)
+    assert world.graveler().repository("repo")._record == before
 
 
 def test_all_rules_that_match_a_branch_apply(repo: Repository) -> None:
