@@ -194,6 +194,17 @@ def runs_on(instance: dg.DagsterInstance, place: BranchIdentity, newest: int | N
     return [run for run in reversed(runs) if _uses_itself(run)]
 
 
+def ids_on(instance: dg.DagsterInstance, place: BranchIdentity) -> frozenset[str]:
+    """Return the ids of the runs that used a branch. They change if a run joins the branch, which it does before it
+    writes. The newest run does not tell this, because an older one may join later.
+
+    Args:
+        instance: The instance of the runs.
+        place: The branch.
+    """
+    return frozenset(run.run_id for run in runs_on(instance, place))
+
+
 def is_in_use(instance: dg.DagsterInstance, place: BranchIdentity, besides: str = "") -> bool:
     """Return true if a run that has used a branch has not ended.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import dagster as dg
 
-from dagster_graveler.publishing.evidence import is_in_use
+from dagster_graveler.publishing.evidence import ids_on, is_in_use
 from dagster_graveler.publishing.examination import BranchExamination, opened
 from dagster_graveler.publishing.groups import TableGroup
 from dagster_graveler.publishing.instructions import examine, what_to_do
@@ -90,7 +90,12 @@ def make_kept_branches_sensor(
         reported = _reported(context.instance, group, [each for each in found if each.reasons])
         requests = [request(group, each) for each in found if not each.reasons and not each.waits]
         events = [_observation(group, each) for each in found if each.reasons and each.report not in reported]
-        deleted = [each for each in found if each.report in reported and _delete(context, repository, each, keep_for)]
+        heads: dict[str, str] = {branch.id: branch.commit_id for branch in listed}
+        deleted = [
+            each
+            for each in found
+            if each.report in reported and _delete(context, repository, each, heads[each.place.branch], keep_for)
+        ]
         kept = counted(len(found), "kept branch")
         told = (
             f"{kept} of {group.name}: {len(requests)} to publish, {len(events)} newly reported, "
@@ -147,9 +152,17 @@ def _observation(group: TableGroup, kept: KeptBranch) -> dg.AssetObservation:
 
 
 def _delete(
-    context: dg.SensorEvaluationContext, repository: "Repository", kept: KeptBranch, keep_for: timedelta
+    context: dg.SensorEvaluationContext, repository: "Repository", kept: KeptBranch, head: str, keep_for: timedelta
 ) -> bool:
-    """Delete a branch that nobody has used for a time. Return true if it was deleted."""
+    """Delete a branch that nobody has used for a time, nor since its examination. Return true if it was deleted.
+
+    Args:
+        context: Context of the tick.
+        repository: The repository.
+        kept: The branch.
+        head: Head of the branch before the examination.
+        keep_for: The time.
+    """
     from graveler_core.errors import Conflict, GravelerError, NotFound
 
     if not kept.is_examined:
@@ -160,10 +173,12 @@ def _delete(
         return False
     try:
         branch = repository.branch(kept.place.branch).record()
-        if str(branch.uid) != kept.place.uid or is_in_use(context.instance, kept.place):
+        used = is_in_use(context.instance, kept.place)
+        used = used or ids_on(context.instance, kept.place) != {run.run_id for run in kept.evidence.runs}
+        if used or str(branch.uid) != kept.place.uid:
             return False
         why = f"kept for more than {counted(keep_for.days, 'day')}: {'; '.join(kept.reasons)}"
-        repository.delete_branch(kept.place.branch, expected=branch.commit_id, by="dagster", message=why[:500])
+        repository.delete_branch(kept.place.branch, expected=head, by="dagster", message=why[:500])
     except (NotFound, Conflict):
         return False
     except GravelerError as error:

@@ -13,7 +13,7 @@ from dagster_graveler.beta import beta_accepted
 from dagster_graveler.display.show import shown_metadata
 from dagster_graveler.ops.commit import CommitConfig, committed
 from dagster_graveler.ops.failures import RETRIES, told_to_dagster
-from dagster_graveler.publishing.evidence import BranchIdentity, is_in_use
+from dagster_graveler.publishing.evidence import BranchIdentity, ids_on, is_in_use
 from dagster_graveler.publishing.merging import ALREADY, NOTHING, REQUIRED, Published, message, publish_targets
 from dagster_graveler.publishing.published_branch import materialize_branch
 from dagster_graveler.publishing.publisher import Publisher
@@ -126,17 +126,21 @@ def _delete_merged(context: dg.HookContext, branch: GravelerBranch) -> None:
     """Delete a branch that was merged, or whose commits change nothing together.
 
     A branch that another run still uses is kept, because what that run writes would be deleted with it. The last such
-    run or the sensor over kept branches deletes it.
+    run or the sensor over kept branches deletes it. Staged writes do not move the head. Those of a run that has ended
+    are found after the question for active runs, and those of a run that has joined since are told by its id.
     """
     from graveler_core.errors import Conflict
 
     repository = branch.open_repository()
+    place = BranchIdentity(branch.repository, branch.name, branch.uid)
+    known = ids_on(context.instance, place)
+    if is_in_use(context.instance, place, besides=context.run_id):
+        return
     head = repository.commit(branch.name).id
     unmerged = repository.diff(branch.into, head, limit=1, since_merge_base=True)
     uncommitted = repository.branch(branch.name).uncommitted(limit=1)
     if any(True for changes in (unmerged, uncommitted) for _ in changes):
         return
-    place = BranchIdentity(branch.repository, branch.name, branch.uid)
-    if not is_in_use(context.instance, place, besides=context.run_id):
+    if ids_on(context.instance, place) == known:
         with suppress(Conflict):  # another run has committed to it since
             repository.delete_branch(branch.name, expected=head)

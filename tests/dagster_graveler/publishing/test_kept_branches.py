@@ -120,6 +120,31 @@ def test_an_old_branch_is_deleted_but_not_before_it_was_reported(lake: Lake) -> 
     assert lake.branches() == []
 
 
+@pytest.mark.parametrize("commits", [False, True], ids=["staged", "committed"])
+def test_an_old_branch_that_is_repaired_during_the_tick_is_not_deleted(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, commits: bool
+) -> None:
+    lake.use(keep_for=timedelta(0))
+    assert not lake.run(cleaned=["bad"]).success
+    (left,) = lake.branches()
+    assert tick(lake).asset_events
+    real = kept_branches._reported
+
+    def reported(*args: Any) -> Any:
+        if commits:
+            branch = lake.repository.branch(left)
+            branch.put("cleaned/2013-01/more", b"by a person")
+            branch.commit("Repair")
+        else:
+            assert lake.run("cleaned").success
+        return real(*args)
+
+    with monkeypatch.context() as repaired:
+        repaired.setattr(kept_branches, "_reported", reported)
+        tick(lake)
+    assert lake.branches() == [left]
+
+
 def test_an_old_branch_that_a_run_joins_during_the_tick_is_not_deleted(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from dagster_graveler.publishing import ops
 from graveler_core import connect
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.repository import Repository
@@ -94,6 +95,33 @@ def test_a_merged_branch_is_not_deleted_while_another_run_uses_it(lake: Lake, mo
     assert lake.run(PUBLISH, tags=work).success
     assert lake.published("raw") == ["new"]
     assert lake.branches() == []
+
+
+@pytest.mark.parametrize("between", ["uncommitted", "is_in_use"])
+def test_a_merged_branch_on_which_another_run_wrote_and_ended_is_not_deleted(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, between: str
+) -> None:
+    """Its writes are staged, so that they do not move the head."""
+    work, ended = {"graveler/branch": "work"}, []
+    assert lake.run(*TABLES, tags=work).success
+    owner: Any = Branch if between == "uncommitted" else ops
+    call = getattr(owner, between)
+
+    def and_write(*args: Any, **options: Any) -> Any:
+        found = call(*args, **options)
+        with monkeypatch.context() as original:
+            original.setattr(owner, between, call)
+            found = list(found) if between == "uncommitted" else found
+            if not ended:
+                ended.append(lake.run("raw", tags=work, raw=["new"]).success)
+        return found
+
+    monkeypatch.setattr(owner, between, and_write)
+    assert lake.run(PUBLISH, tags=work).success
+    assert ended == [True]
+    assert lake.branches() == ["work"]
+    assert lake.run("weather", PUBLISH, tags=work).success
+    assert lake.published("raw") == ["new"]
 
 
 PROGRAM = """\
