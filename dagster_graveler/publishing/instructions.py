@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from shlex import quote
 
 import dagster as dg
@@ -61,20 +61,37 @@ def run_again(group: TableGroup, place: BranchIdentity, run: dg.DagsterRun | Non
     )
 
 
-def unreported(group: TableGroup, repository: str, into: str, missing: Sequence[str]) -> str:
+def of_other_group(name: str, path: str, group: str) -> str:
+    """Return advice on a required check of a table of another group that the publication changes.
+
+    Args:
+        name: Name of the check.
+        path: Path of the table.
+        group: Name of the other group.
+    """
+    return (
+        f"check {name!r} is about path {path!r}, which this publication changes, and no run of this group evaluates "
+        f"it; publish it with group {group}"
+    )
+
+
+def unreported(group: TableGroup, repository: str, rules: Mapping[str, Sequence[str]]) -> str:
     """Return advice on required checks that no report of a publication explains.
 
     Args:
         group: The group of the branch.
         repository: The repository.
-        into: Name of the published branch.
-        missing: Names of the checks.
+        rules: Names of the checks in each rule that requires them of the published branch, by pattern.
     """
-    names = " ".join(quote(name) for name in missing)
+    names = sorted({name for checks in rules.values() for name in checks})
+    commands = "; ".join(
+        f"graveler check unrequire {quote(f'graveler://{repository}/{pattern}')} {' '.join(map(quote, checks))}"
+        for pattern, checks in rules.items()
+    )
     return (
-        f"no publication is known to have reported {', '.join(map(repr, missing))} for an unchanged table, and no run "
+        f"no publication is known to have reported {', '.join(map(repr, names))} for an unchanged table, and no run "
         f"of {group.publish_asset} evaluates it. If its table or check was removed or renamed, stop requiring it: "
-        f"graveler check unrequire graveler://{repository}/{into} {names}"
+        f"{commands}"
     )
 
 

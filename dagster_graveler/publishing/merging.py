@@ -24,7 +24,7 @@ from dagster_graveler.ops.merge import MergeConfig, check_merge, merged
 from dagster_graveler.publishing.branch_choice import Chosen
 from dagster_graveler.publishing.evidence import BranchIdentity, Evidence, gather
 from dagster_graveler.publishing.groups import TableGroup
-from dagster_graveler.publishing.instructions import kept, run_again, unreported, what_to_do
+from dagster_graveler.publishing.instructions import kept, run_again, what_to_do
 from dagster_graveler.publishing.publisher import MergeTarget, Publisher
 from dagster_graveler.publishing.reports import CheckReports
 from dagster_graveler.publishing.verdict import Changes, Verdict, committed_changes, judge, verdicts_table
@@ -290,7 +290,7 @@ def _lost(context: dg.OpExecutionContext, each: Judged, refused: dg.Failure, don
         reasons.append("another run published the same data meanwhile")
         advice = run_again(group, each.place, context.run)
     if missing := missing_checks(refused):
-        reasons.append(unreported(group, each.branch.repository, each.branch.into, missing))
+        reasons += each.reports.reasons(missing)
     told = [kept(each.place, reasons, advice, group.member_of is not None)]
     merged_before = [one for one in done if one.metadata[STATE] == PUBLISHED]
     told += [

@@ -3,8 +3,8 @@
 A branch may require checks that a publication does not evaluate: those of its unchanged tables, of tables of another
 group, and of tables that were removed from a group or renamed. A commit with a good verdict changes nothing outside of
 the changed tables. It therefore passes the checks of all other tables, if their paths are known. The URL of a report
-tells the path and the group of a table. A check whose table is not known, such as one that people report, is never
-reported here.
+of a publication tells the path and the group of a table. A check whose table is not known, such as one that people
+report, is never reported here.
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 from dagster_graveler.publishing.groups import GroupTable, TableGroup
+from dagster_graveler.publishing.instructions import of_other_group, unreported
 from dagster_graveler.publishing.verdict import Outcome, Verdict
 
 if TYPE_CHECKING:
     from graveler_core.facade.repository import Repository
 
+_MARK = "#graveler-table="
+"""Text between the path and the group in the URL of a report. Reports of people with other URLs tell no table."""
 _MERGES = 100
 """Number of merges whose reports are read, the newest first."""
 
@@ -80,6 +83,18 @@ class CheckReports:
             self._change(lambda rules: {pattern: names - gone for pattern, names in self._matching(rules).items()})
         return bool(gone) or any(reported)
 
+    def reasons(self, missing: Collection[str]) -> list[str]:
+        """Return the reasons why required checks are missing for which `report_missing` could do nothing.
+
+        Args:
+            missing: Names of the checks.
+        """
+        others = {name: place for name, place in self._places(missing).items() if place.group != self.group.name}
+        told = [of_other_group(name, place.path, place.group) for name, place in others.items()]
+        if unknown := set(missing) - others.keys():
+            told.append(unreported(self.group, self.repository.id, self._requiring(unknown)))
+        return told
+
     @property
     def adds_to_rule(self) -> bool:
         """True if `require` would change the rule of the branch."""
@@ -132,12 +147,22 @@ class CheckReports:
         return True
 
     def _report(self, name: str, passed: bool, message: str, place: _Place) -> None:
-        url = f"{self._root}{place.path}#{quote(place.group)}"
+        url = f"{self._root}{place.path}{_MARK}{quote(place.group)}"
         self.repository.report_check(name, passed, commit=self.commit, message=message, url=url)
 
     @property
     def _root(self) -> str:
         return f"graveler://{self.repository.id}/{self.into}/"
+
+    def _requiring(self, names: set[str]) -> dict[str, list[str]]:
+        """Return the checks of the rules that require any of some checks of the branch, by pattern."""
+        from graveler_core.errors import PermissionDenied
+
+        found: dict[str, list[str]] = {}
+        with suppress(PermissionDenied):  # a run that may merge need not be allowed to read the rules
+            rules = self._matching(self.repository.required_checks())
+            found = {pattern: sorted(checks & names) for pattern, checks in rules.items() if checks & names}
+        return found or {self.into: sorted(names)}
 
     def _matching(self, rules: Mapping[str, tuple[str, ...]]) -> dict[str, set[str]]:
         """Return the names of checks of the rules that hold for the branch, by pattern."""
@@ -171,5 +196,5 @@ class CheckReports:
 
 def _told_place(url: str, root: str) -> _Place | None:
     """Return the place of a table that the URL of a report tells, or `None`."""
-    path, _, group = url.removeprefix(root).rpartition("#")
+    path, _, group = url.removeprefix(root).rpartition(_MARK)
     return _Place(path, unquote(group)) if url.startswith(root) and path and group else None

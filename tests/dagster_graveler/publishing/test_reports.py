@@ -90,8 +90,8 @@ class Locations:
     def tables(self) -> list[str]:
         return sorted({entry.path.partition("/")[0] for entry in self.repository.at("main").list()})
 
-    def merge(self, change: str, *reported: str) -> None:
-        """Merge a change by another program, which reports checks."""
+    def merge(self, change: str, *reported: str, url: str = "") -> None:
+        """Merge a change by another program, which reports checks with a URL."""
         branch = self.repository.create_branch("program", "main")
         if change.startswith("-"):
             branch.remove_prefix(change[1:])
@@ -99,7 +99,7 @@ class Locations:
             branch.put(change, b"by a program")
         branch.commit("Change by a program")
         for name in reported:
-            self.repository.report_check(name, True, commit="program")
+            self.repository.report_check(name, True, commit="program", url=url)
         self.repository.merge("program", into="main")
         self.repository.delete_branch("program")
 
@@ -177,7 +177,35 @@ def test_a_table_of_another_location_at_the_same_path_is_not_unchanged(locations
     assert locations.publish("flights", "airports", path="data") == []
     (said,) = locations.publish("weather", "rain", path="data")
     assert "'airports/good' was not reported" in said
+    assert (
+        "check 'airports/good' is about path 'data', which this publication changes, and no run of this group "
+        "evaluates it; publish it with group flights"
+    ) in said
+    assert "unrequire" not in said
     assert locations.required == ("airports/good",)
+
+
+def test_a_former_check_is_removed_from_each_rule_that_requires_it_of_the_branch(locations: Locations) -> None:
+    assert locations.publish("flights", "airports") == []
+    locations.repository.require_checks("ma*", ["airports/good", "manual"])
+    locations.repository.require_checks("release-*", ["airports/good"])
+    locations.merge("other", "airports/good", "manual")
+    (said,) = locations.publish("flights", "airports", check="better")
+    assert "'manual' was not reported" in said
+    rules = {"ma*": ("manual",), "release-*": ("airports/good",)}
+    assert locations.repository.required_checks() == rules
+
+
+def test_a_refusal_names_a_command_for_each_rule_that_requires_the_check(locations: Locations) -> None:
+    assert locations.publish("flights", "airports", require=False) == []
+    locations.repository.require_checks("m*", ["manual", "other"])
+    locations.repository.require_checks("main", ["manual"])
+    locations.repository.require_checks("release-*", ["manual"])
+    (said,) = locations.publish("flights", "airports", require=False)
+    assert said.splitlines()[2].endswith(
+        ": graveler check unrequire 'graveler://lake/m*' manual other; "
+        "graveler check unrequire graveler://lake/main manual"
+    )
 
 
 def test_a_check_of_a_person_blocks_publications_until_it_is_reported(locations: Locations) -> None:
@@ -186,7 +214,7 @@ def test_a_check_of_a_person_blocks_publications_until_it_is_reported(locations:
     (said,) = locations.publish("flights", "airports")
     assert "'rain/approved' was not reported" in said
     assert "graveler check unrequire graveler://lake/main rain/approved" in said
-    locations.merge("other", "airports/good", "rain/approved")
+    locations.merge("other", "airports/good", "rain/approved", url="graveler://lake/main/rain#approved")
     (said,) = locations.publish("flights", "airports")
     assert "'rain/approved' was not reported" in said
 
