@@ -78,7 +78,7 @@ def make_leftovers_sensor(
         if any(run.status in UNDER_WAY for run in runs):
             return dg.SensorResult(skip_reason=f"{said}; run {runs[0].run_id} is active", cursor=context.cursor)
         if abs(now - cursor.asked) < rest:  # a time that is later still is that of a wrong clock
-            minutes = (now - cursor.asked) / 60
+            minutes = max(0.0, now - cursor.asked) / 60
             why = (
                 f"{said}; last requested {counted(round(minutes), 'minute')} ago, when "
                 f"{counted(cursor.due, 'was', 'were')} due"

@@ -99,6 +99,15 @@ def test_it_goes_on_after_years_in_vain(tick: Evaluate, store: Graveler, asked: 
         assert json.loads(answer.cursor or "")["in_vain"] == 20
 
 
+def test_a_request_by_a_clock_that_is_ahead_was_made_now(tick: Evaluate, store: Graveler) -> None:
+    with time_machine.travel(START, tick=False) as clock:
+        delete(store, "one", "two")
+        clock.shift(timedelta(days=8))
+        cursor = tick(SENSOR).cursor
+        clock.shift(-timedelta(minutes=4))
+        assert "last requested 0 minutes ago" in tick(SENSOR, cursor).skipped
+
+
 def test_a_run_that_never_began_is_taken_up(tick: Evaluate, store: Graveler, instance: dg.DagsterInstance) -> None:
     """As a daemon leaves it that died: under its own key it is begun."""
     with time_machine.travel(START, tick=False) as clock:
