@@ -7,6 +7,7 @@ minute. It never reads staged changes.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -15,7 +16,7 @@ import dagster as dg
 from dagster_graveler.run_tags import COMPACTION_TAG, UID_TAG
 from dagster_graveler.sensors import cursors
 from dagster_graveler.sensors.compaction_requests import USUAL, Pace, ask, asked_again, branches_at_work, ended_runs
-from dagster_graveler.sensors.tick_time import SECONDS, TickTime, in_half_the_time
+from dagster_graveler.sensors.tick_time import SECONDS, OutOfTime, TickTime, in_half_the_time
 from graveler_core.model.counting import counted
 
 if TYPE_CHECKING:
@@ -45,7 +46,9 @@ class _Page:
     nearest: BranchPressure | None
     """Branch with the highest pressure, over the threshold or not."""
     last: str
-    """Last branch of the page; empty if the survey is complete."""
+    """Last branch of the page; empty without any."""
+    is_end: bool
+    """True if the survey is complete."""
 
 
 def make_compaction_sensor(
@@ -80,7 +83,9 @@ def make_compaction_sensor(
     def over_pressure(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         graveler = getattr(context.resources, resource_key).graveler()
         cursor = cursors.read(_Cursor, context.cursor)
-        page = _looked_at(graveler.pressures(prefix, cursor.after, pace.page), set(cursor.over), pace.page)
+        reading = TickTime(SECONDS / 2)
+        found = graveler.pressures(prefix, cursor.after, pace.page, watch=reading.check)
+        page = _looked_at(found, set(cursor.over), pace.page, reading)
         worst_first = in_half_the_time(context.log, page.over)
         wanted = ((item, "; ".join(item.pressure.reasons)) for item in worst_first)
         asked = ask(context.instance, job.name, wanted, pace)
@@ -146,26 +151,27 @@ def _named(name: str, prefix: str) -> str:
     return "_".join([name, *"".join(c if c.isalnum() else " " for c in prefix).split()])
 
 
-def _looked_at(found: Iterable[BranchPressure], were_over: set[str], size: int) -> _Page:
-    """Look at the next branches, for half of the time of the tick, and at least at one."""
+def _looked_at(found: Iterable[BranchPressure], were_over: set[str], size: int, reading: TickTime) -> _Page:
+    """Look at the next branches for a time: at least at one, unless the time goes by with counters of deleted ones."""
     from graveler_core.staging.pressure import pressure
 
-    over, nearest, count, last = [], None, 0, ""
-    reading = TickTime(SECONDS / 2)
-    for item in found:
-        count += 1
-        if nearest is None or item.pressure.value > nearest.pressure.value:
-            nearest = item
-        now = item.pressure
-        if not now.over and _mark(item) in were_over:
-            now = pressure(item.load, item.thresholds, was_over=True)
-        if now.over:
-            over.append(replace(item, pressure=now))
-        if count == size or reading.is_over:
-            last = item.token
-            break
+    over, nearest, count, last, is_end = [], None, 0, "", False
+    with suppress(OutOfTime):
+        for item in found:
+            count, last = count + 1, item.token
+            if nearest is None or item.pressure.value > nearest.pressure.value:
+                nearest = item
+            now = item.pressure
+            if not now.over and _mark(item) in were_over:
+                now = pressure(item.load, item.thresholds, was_over=True)
+            if now.over:
+                over.append(replace(item, pressure=now))
+            if count == size or reading.is_over:
+                break
+        else:
+            is_end = True
     over.sort(key=lambda item: -item.pressure.value)
-    return _Page(count, over, nearest, last)
+    return _Page(count, over, nearest, last, is_end)
 
 
 def _mark(item: BranchPressure) -> str:
@@ -178,6 +184,8 @@ def _mark(item: BranchPressure) -> str:
 
 
 def _summary(page: _Page) -> str:
+    if page.nearest is None and not page.is_end:
+        return "the time was used to remove counters of deleted branches"
     if page.nearest is None:
         return "no branch has counters, so few changes are staged"
     looked_at = f"{counted(page.looked_at, 'branch')} counted, {len(page.over):,} over pressure"
@@ -197,6 +205,6 @@ def _numbers(item: BranchPressure) -> str:
 
 def _next(cursor: _Cursor, page: _Page) -> _Cursor:
     found = (*cursor.found, *(_mark(item) for item in page.over))[:_REMEMBERED]
-    if page.last:
-        return _Cursor(after=page.last, over=cursor.over, found=found)
-    return _Cursor(over=found)
+    if page.is_end:
+        return _Cursor(over=found)
+    return _Cursor(after=page.last or cursor.after, over=cursor.over, found=found)

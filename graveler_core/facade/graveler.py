@@ -239,17 +239,21 @@ class Graveler(Deletion, MigrationCompletion, MigrationFromLakefs, MigrationFrom
         return Listing(seen, lambda repo: repo.id, limit)
 
     @operation("list pressures", needs.repositories_by_prefix(Action.LIST_REPOSITORIES))
-    def pressures(self, prefix: str = "", after: str = "", limit: int | None = None) -> Listing[BranchPressure]:
+    def pressures(
+        self, prefix: str = "", after: str = "", limit: int | None = None, *, watch: Callable[[], None] | None = None
+    ) -> Listing[BranchPressure]:
         """List the branches with many staged changes, and whether they should be compacted, lazily.
 
         This reads counters, and the records of the branches that they name. A branch with fewer than 1,024 staged
         records by each process and fewer than 10 layers may be missing. A branch whose records cannot be read is left
-        out, and the record is logged.
+        out, and the record is logged. Counters of deleted branches are removed.
 
         Args:
             prefix: List only branches whose `<repository>/<branch>` begins with this.
             after: Token of an item. List only later items.
             limit: Maximum number of items. `None` means all.
+            watch: Function that is called after each removal of a counter. It may raise an exception to end the
+                listing: many counters may be removed between two items.
 
         Returns:
             A listing of branches with their pressure, and their records as `Branch.record` returns them. The records of
@@ -258,7 +262,7 @@ class Graveler(Deletion, MigrationCompletion, MigrationFromLakefs, MigrationFrom
         Raises:
             InvalidInput: an argument is not valid.
         """
-        surveyed = pressure.survey(self._stores, **between(prefix, after), damaged=tell_damaged)
+        surveyed = pressure.survey(self._stores, **between(prefix, after), damaged=tell_damaged, watch=watch)
         found = (item for item in surveyed if self._shows(branch_scope(item.repository.id, item.branch.id)))
         shown = (pressure_shown_to(self._stores.principal, item) for item in found)
         return Listing(shown, lambda item: item.token, limit)

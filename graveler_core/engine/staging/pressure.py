@@ -12,7 +12,7 @@ counters stay, because it is unknown which layers are listed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -73,7 +73,9 @@ class _Counters:
     found: dict[str, StagedCounts] = field(default_factory=dict)
 
 
-def survey(stores: Stores, *, prefix: str = "", after: str = "", damaged: Damaged) -> Iterator[BranchPressure]:
+def survey(
+    stores: Stores, *, prefix: str = "", after: str = "", damaged: Damaged, watch: Callable[[], None] | None = None
+) -> Iterator[BranchPressure]:
     """Yield the branches that counters name, lazily and in the order of the names of the counters.
 
     Args:
@@ -81,11 +83,15 @@ def survey(stores: Stores, *, prefix: str = "", after: str = "", damaged: Damage
         prefix: Limits the result to tokens with this prefix: `<repository>/` for one repository.
         after: Token of a branch. Limits the result to the branches that follow it in this order.
         damaged: Called for each record that cannot be read. The branches that need it are left out.
+        watch: Called after each removal of a counter. It may raise an exception to end the survey, because the next
+            one does not find this counter again.
     """
     settings: dict[str, CompactionSettings | None] = {}
     for found, repository, branch in _looked_up(stores, prefix, after, damaged):
         for name in _ended(found, repository, branch):
             counting.remove(stores, name)
+            if watch is not None:
+                watch()
         if repository is not None and branch is not None and found.found:
             if repository.uid not in settings:
                 settings[repository.uid] = _undamaged_settings(stores, repository, damaged)

@@ -12,10 +12,13 @@ import time_machine
 from dagster_graveler.sensors.compaction import make_compaction_sensor
 from dagster_graveler.sensors.compaction_requests import Pace
 from graveler_core import Thresholds
+from graveler_core.engine.protocol import write_counters
 from graveler_core.engine.staging import pressure
 from graveler_core.facade.branch import Branch
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
+from graveler_core.records import access
+from graveler_core.records import layout as keys
 from tests.dagster_graveler.sensors.conftest import Evaluate, Slow
 from tests.dagster_graveler.sensors.runs import compaction, queue, run
 
@@ -267,6 +270,26 @@ def test_a_tick_over_many_branches_stops_in_time_and_the_next_one_goes_on(
         cursor = answer.cursor
         seen.append([request.tags["graveler/branch"] for request in answer.requests])
     assert seen == [["a", "b"], ["c", "d"], ["e"]]
+
+
+def test_a_tick_that_removes_counters_of_deleted_branches_stops_in_time_and_the_next_one_goes_on(
+    tick: Evaluate, store: Graveler, lake: Repository, slow: Slow
+) -> None:
+    remove(lake.create_branch("e", source="main"), 1_000)
+    stores = store._stores
+    ((name, counts),) = write_counters.readable(stores, "lake/e:", print).items()
+    for gone in "abcd":  # as a writer stores it that comes late
+        where = keys.COUNTS.at(name.replace("/e:", f"/{gone}:", 1))
+        access.write(stores.kv, where, counts.model_copy(update={"branch": gone}))
+    slow(write_counters, "remove", 10.0)
+    before = json.dumps({"version": 1, "after": "", "over": ["lake/z:1"], "found": ["lake/y:1"]})
+    first = tick(SENSOR, before)
+    assert not first.requests
+    assert first.skipped == "the time was used to remove counters of deleted branches"
+    assert json.loads(first.cursor or "") == json.loads(before)
+    second = tick(SENSOR, first.cursor)
+    assert not second.requests
+    assert [request.tags["graveler/branch"] for request in tick(SENSOR, second.cursor).requests] == ["e"]
 
 
 def test_branches_that_a_tick_has_no_time_to_ask_for_are_left_to_a_later_one(
