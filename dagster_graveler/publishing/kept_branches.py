@@ -6,7 +6,7 @@ that the cursor only says where the listing of branches continues.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,7 +18,7 @@ from dagster_graveler.publishing.examination import BranchExamination, opened
 from dagster_graveler.publishing.groups import TableGroup
 from dagster_graveler.publishing.instructions import examine, what_to_do
 from dagster_graveler.publishing.kept import KeptBranch
-from dagster_graveler.publishing.publish_requests import request
+from dagster_graveler.publishing.publish_requests import is_published, request
 from dagster_graveler.publishing.publisher import MergeTarget, Publisher
 from dagster_graveler.publishing.verdict import verdicts_table
 from dagster_graveler.publishing.written import BRANCH, STATE
@@ -88,18 +88,19 @@ def make_kept_branches_sensor(
         is_end = len(listed) < PAGE and (not listed or last == listed[-1].id)
         cursor = _Cursor(after="" if is_end else last).text()
         reported = _reported(context.instance, group, [each for each in found if each.reasons])
-        requests = [request(group, each) for each in found if not each.reasons and not each.waits]
-        events = [_observation(group, each) for each in found if each.reasons and each.report not in reported]
         heads: dict[str, str] = {branch.id: branch.commit_id for branch in listed}
-        deleted = [
-            each
+        deleted = {
+            each.place.branch
             for each in found
-            if each.report in reported and _delete(context, repository, each, heads[each.place.branch], keep_for)
-        ]
+            if (why := _why_deleted(context.instance, each, reported, keep_for))
+            and _delete(context, repository, each, heads[each.place.branch], why)
+        }
+        left = [each for each in found if each.place.branch not in deleted]
+        requests = [request(group, each) for each in left if not each.reasons and not each.waits]
+        events = [_observation(group, each) for each in left if each.reasons and each.report not in reported]
         kept = counted(len(found), "kept branch")
         told = (
-            f"{kept} of {group.name}: {len(requests)} to publish, {len(events)} newly reported, "
-            f"{len(deleted)} deleted after {counted(keep_for.days, 'day')}"
+            f"{kept} of {group.name}: {len(requests)} to publish, {len(events)} newly reported, {len(deleted)} deleted"
         )
         context.log.info(told)
         quiet = None if requests else told
@@ -151,33 +152,41 @@ def _observation(group: TableGroup, kept: KeptBranch) -> dg.AssetObservation:
     )
 
 
+def _why_deleted(instance: dg.DagsterInstance, kept: KeptBranch, reported: Container[str], keep_for: timedelta) -> str:
+    """Return the reason to delete a branch: it is published, or was reported and not used for a time. It is empty for a
+    branch that stays.
+    """
+    if is_published(kept):
+        return "published, and nothing was written on it since"
+    if kept.report not in reported or not kept.is_examined:
+        return ""
+    record = instance.get_run_record_by_id(kept.newest_run.run_id)
+    ended = record.end_time if record is not None else None
+    if ended is None or time.time() - ended < keep_for.total_seconds():
+        return ""
+    return f"kept for more than {counted(keep_for.days, 'day')}: {'; '.join(kept.reasons)}"
+
+
 def _delete(
-    context: dg.SensorEvaluationContext, repository: "Repository", kept: KeptBranch, head: str, keep_for: timedelta
+    context: dg.SensorEvaluationContext, repository: "Repository", kept: KeptBranch, head: str, why: str
 ) -> bool:
-    """Delete a branch that nobody has used for a time, nor since its examination. Return true if it was deleted.
+    """Delete a branch that nobody has used since its examination. Return true if it was deleted.
 
     Args:
         context: Context of the tick.
         repository: The repository.
         kept: The branch.
         head: Head of the branch before the examination.
-        keep_for: The time.
+        why: Reason of the deletion.
     """
     from graveler_core.errors import Conflict, GravelerError, NotFound
 
-    if not kept.is_examined:
-        return False
-    record = context.instance.get_run_record_by_id(kept.newest_run.run_id)
-    ended = record.end_time if record is not None else None
-    if ended is None or time.time() - ended < keep_for.total_seconds():
-        return False
     try:
         branch = repository.branch(kept.place.branch).record()
         used = is_in_use(context.instance, kept.place)
         used = used or ids_on(context.instance, kept.place) != {run.run_id for run in kept.evidence.runs}
         if used or str(branch.uid) != kept.place.uid:
             return False
-        why = f"kept for more than {counted(keep_for.days, 'day')}: {'; '.join(kept.reasons)}"
         repository.delete_branch(kept.place.branch, expected=head, by="dagster", message=why[:500])
     except (NotFound, Conflict):
         return False

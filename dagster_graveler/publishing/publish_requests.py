@@ -65,6 +65,21 @@ def refusal(instance: dg.DagsterInstance, publisher: Publisher, kept: KeptBranch
         )
 
 
+def is_published(kept: KeptBranch) -> bool:
+    """Return true if the last requested publication succeeded, and nothing is left to publish: on the branch, and on
+    those of other targets that the same run wrote.
+
+    The publication does not delete a branch that another run uses at its end. That run may have written nothing.
+
+    Args:
+        kept: The branch.
+    """
+    requested = [run for run in kept.evidence.runs if PUBLICATION_TAG in run.tags]
+    succeeded = bool(requested) and requested[-1].status is dg.DagsterRunStatus.SUCCESS
+    changes = [each.verdict.changes for each in (kept, *kept.others)]
+    return kept.is_examined and succeeded and not any(each.tables or each.foreign for each in changes)
+
+
 def _failed_run(
     instance: dg.DagsterInstance, publisher: Publisher, kept: KeptBranch, watch: Watch
 ) -> dg.DagsterRun | None:

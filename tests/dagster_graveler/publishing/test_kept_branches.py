@@ -11,7 +11,7 @@ import time_machine
 from dagster._core.definitions.sensor_definition import SensorExecutionData
 
 from dagster_graveler.publishing import kept_branches, ops
-from dagster_graveler.run_tags import MARKED_TAG
+from dagster_graveler.run_tags import MARKED_TAG, PUBLICATION_TAG
 from tests.dagster_graveler.publishing import small_lake
 from tests.dagster_graveler.publishing.conftest import Lake
 from tests.dagster_graveler.publishing.small_lake import PUBLISH, TABLES
@@ -219,17 +219,56 @@ def test_a_branch_whose_commits_change_nothing_is_deleted_after_one_publication(
     assert lake.branches() == []
 
 
-def test_a_publication_that_succeeded_is_not_requested_again_if_its_branch_stays(
-    lake: Lake, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("later", [False, True], ids=["alone", "with-a-later-run"])
+def test_a_published_branch_that_another_run_used_at_the_end_is_deleted_by_the_next_tick(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, later: bool
 ) -> None:
-    monkeypatch.setattr(ops, "_delete_merged", lambda branch: None)
-    lake.use(publish="asset", keep_for=timedelta(0))
+    lake.use(publish="asset")
+    assert lake.run("raw").success
+    (left,) = lake.branches()
+    (request,) = tick(lake).run_requests or ()
+    with monkeypatch.context() as used:
+        used.setattr(ops, "is_in_use", lambda *_, **besides: True)
+        assert lake.run(PUBLISH, tags=request.tags).success
+    assert lake.branches() == [left]
+    if later:
+        run = lake.instance.get_runs(limit=1)[0]
+        tags = {name: value for name, value in run.tags.items() if name not in (PUBLICATION_TAG, MARKED_TAG)}
+        lake.instance.add_run(run._replace(run_id="later", tags=tags))
+    result = tick(lake)
+    assert not result.run_requests
+    assert not result.asset_events
+    assert "1 deleted" in str(result.skip_message)
+    assert lake.branches() == []
+
+
+def test_a_published_branch_with_later_writes_is_not_deleted(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.use(publish="asset")
     assert lake.run("raw").success
     (request,) = tick(lake).run_requests or ()
+    with monkeypatch.context() as used:
+        used.setattr(ops, "is_in_use", lambda *_, **besides: True)
+        assert lake.run(PUBLISH, tags=request.tags).success
+    (left,) = lake.branches()
+    assert lake.run("raw", tags={"graveler/branch": left}, raw=["new"]).success
+    (request,) = tick(lake).run_requests or ()
+    assert lake.branches() == [left]
+    assert lake.run(PUBLISH, tags=request.tags).success
+    assert lake.published("raw") == ["new"]
+    assert lake.branches() == []
+
+
+def test_a_published_branch_that_cannot_be_deleted_is_reported_and_not_requested_again(lake: Lake) -> None:
+    lake.use(publish="asset")
+    assert lake.run("raw").success
+    (left,) = lake.branches()
+    (request,) = tick(lake).run_requests or ()
+    lake.repository.protect(left, ["force"])
     done = lake.run(PUBLISH, tags=request.tags)
     assert done.success
     result = tick(lake)
     assert not result.run_requests
     (event,) = result.asset_events
     assert f"its publication in run {done.run_id} succeeded, but the branch was not deleted" in str(event.description)
-    assert "1 deleted" in str(tick(lake).skip_message)
+    assert not tick(lake).asset_events
+    assert lake.branches() == [left]

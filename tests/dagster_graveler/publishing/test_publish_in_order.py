@@ -11,11 +11,13 @@ import pytest
 from dagster._core.definitions.sensor_definition import SensorExecutionData
 
 from dagster_graveler import PublishTarget, publish_in_order
+from dagster_graveler.publishing import ops
 from dagster_graveler.run_tags import MarkedBranch, branch_mark
 from graveler_core import connect
 from graveler_core.errors import PermissionDenied, SlowDown
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
+from graveler_core.model import protection
 from tests.dagster_graveler.publishing import shop
 from tests.dagster_graveler.publishing.shop import PUBLISH, TABLES
 from tests.dagster_graveler.publishing.small_lake import failures
@@ -29,7 +31,12 @@ class Shop:
     def __init__(self, directory: Path, instance: dg.DagsterInstance, graveler: Graveler) -> None:
         self.instance = instance
         self._graveler = graveler
-        self.definitions = shop.shop(f"sqlite:///{directory / 'meta.db'}", (directory / "data").as_uri())
+        self._place = f"sqlite:///{directory / 'meta.db'}", (directory / "data").as_uri()
+        self.use()
+
+    def use(self, **options: Any) -> None:
+        """Define the pipeline with other options."""
+        self.definitions = shop.shop(*self._place, **options)
 
     def run(self, *assets: str | dg.AssetKey, tags: dict[str, str] | None = None, **delivered: str) -> Any:
         """Run everything as the job, or some assets as the UI launches them."""
@@ -211,6 +218,53 @@ def test_the_sensor_of_the_first_target_publishes_and_all_report(made: Shop) -> 
     assert not made.tick("orders").run_requests
     assert made.run(*(request.asset_selection or ()), tags=dict(request.tags)).success
     assert made.published() == {"customers": "good", "orders": "good"}
+
+
+def test_published_branches_that_a_run_used_at_the_end_are_deleted_by_the_sensors(
+    made: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert made.run(*ASSETS).success
+    (request,) = made.tick("customers").run_requests or ()
+    with monkeypatch.context() as used:
+        used.setattr(ops, "is_in_use", lambda *_, **besides: True)
+        assert made.run(*(request.asset_selection or ()), tags=dict(request.tags)).success
+    assert all(made.branches().values())
+    for name in TABLES:
+        assert not made.tick(name).asset_events
+    assert made.branches() == {"customers": [], "orders": []}
+
+
+def test_a_rule_that_one_repository_cannot_store_holds_all_merges_back(
+    made: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made.use(require=True)
+    assert made.run(*ASSETS).success
+    made.repository("orders").require_checks("release-*", ["other"])
+    with monkeypatch.context() as limited:
+        limited.setattr(protection, "MAX_REQUIRED", 1)
+        (said,) = failures(made.run(PUBLISH))
+    assert "its checks cannot be required of branch 'main': required checks: has 2 names" in said
+    assert made.published() == {}
+    assert made.run(PUBLISH).success
+    assert made.repository("customers").required_checks() == {"main": ("all_customers/good",)}
+
+
+def test_a_rule_that_cannot_be_stored_after_a_merge_does_not_hold_the_other_merges_back(
+    made: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made.use(require=True)
+    real = Repository.require_checks
+
+    def require_checks(self: Repository, *args: Any, **options: Any) -> Any:
+        if self.id == "customers" and not options["dry_run"]:
+            raise PermissionDenied("the permission was taken away")
+        return real(self, *args, **options)
+
+    monkeypatch.setattr(Repository, "require_checks", require_checks)
+    assert made.run().success
+    assert made.published() == {"customers": "good", "orders": "good"}
+    assert "the permission was taken away" in made.metadata()["required checks of customers/main"]
+    assert "required checks of orders/main" not in made.metadata()
 
 
 def test_a_branch_of_a_user_in_another_repository_is_a_reason_to_keep(made: Shop) -> None:
