@@ -104,14 +104,21 @@ def log(
     else:
         start = log_token.decode(after, query.question(repo), log_key(stores.kv, stores.principal))
     oldest = query.not_before
-    ends = None if oldest is None else oldest - CLOCKS_DIFFER
-    steps = walk(partial(commit_of, stores, repo), start, first_parent=query.first_parent, not_before=ends)
+    read, ends = partial(commit_of, stores, repo), _walk_ends(oldest)
+    steps = walk(read, start, first_parent=query.first_parent, not_before=ends)
     return (
         step
         for step in _limited(stores, repo, query, steps, limit or LogLimit())
         if (oldest is None or step.commit.header.creation_date >= oldest)
         and (not query.prefix or touches(stores, repo, step.commit, query.prefix))
     )
+
+
+def _walk_ends(oldest: datetime | None) -> datetime | None:
+    """Return the date at which a walk ends that shows commits from a date on: an earlier one, because clocks differ."""
+    if oldest is None or oldest.replace(tzinfo=None) - datetime.min < CLOCKS_DIFFER:
+        return None
+    return oldest - CLOCKS_DIFFER
 
 
 def _limited(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -264,6 +264,14 @@ def test_a_log_of_late_commits_leaves_old_ones_unread(world: World) -> None:
     assert messages(repo.log("main", not_before=START + timedelta(days=1))) == ["last", "behind", "3", "2", "1"]
     token = next(repo.log("main", not_before=START + timedelta(days=3))).token
     assert messages(repo.log("main", not_before=START + timedelta(days=3), after=token)) == ["3"]
+
+
+@pytest.mark.parametrize("hours", [0, 14, -14])
+def test_the_first_date_of_the_calendar_leaves_out_nothing(repo: Repository, hours: int) -> None:
+    oldest = datetime.min.replace(tzinfo=timezone(timedelta(hours=hours)))
+    found = list(repo.log("main", not_before=oldest))
+    assert found == list(repo.log("main"))
+    assert list(repo.log("main", not_before=oldest, after=found[0].token)) == found[1:]
 
 
 def test_a_token_is_of_one_log(world: World, repo: Repository) -> None:
