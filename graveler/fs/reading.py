@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from os import PathLike
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,7 +51,8 @@ class Reads(RefFileSystem):
 
         Raises:
             FileNotFoundError: There is neither a file nor a directory at a path.
-            ValueError: A path below a directory or pattern cannot be a local file: a name is empty, "." or "..". Or two
+            ValueError: A path below a directory or pattern cannot be a local file: a name is empty, "." or "..". Or one
+                local file would receive two paths: `rpath` is a list, of which only the last names are kept, or the
                 paths differ only in capitals, and the local file system does not distinguish them.
         """
         super().get(rpath, lpath, recursive, callback, maxdepth, **options, local=lpath)
@@ -71,12 +71,12 @@ class Reads(RefFileSystem):
 
         Raises:
             FileNotFoundError: There is neither a file nor a directory at a path.
-            ValueError: A path cannot be a local file, or the local file system keeps one file for two paths.
+            ValueError: A path cannot be a local file, or one local file would receive two paths.
         """
         found: list[str] = super().expand_path(path, recursive, maxdepth, **options)
         if local is not None:
             with as_os_errors():
-                places = {str(local_path(_local_name(path, each))): each for each in found}
+                places = [(str(local_path(_local_name(path, each))), each) for each in found]
                 if isinstance(local, str):
                     require_distinct_files(places, Path(make_path_posix(local)), self.isdir)
         return found
@@ -145,11 +145,11 @@ def _local_name(source: Any, path: str) -> str:
     """Return the names of a path that fsspec may append to the local directory.
 
     Args:
-        source: The path or pattern that stands for the path, or several, whose directories fsspec leaves out.
+        source: The path or pattern that stands for the path. If it is no text, fsspec leaves out directories.
         path: The path.
     """
     last = path.rpartition("/")[2]
-    if not isinstance(source, str | PathLike):
+    if not isinstance(source, str):
         return last
     directory = stripped(source)
     while has_magic(directory):

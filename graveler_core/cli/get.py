@@ -92,7 +92,7 @@ def _everything(at: Snapshot, prefix: str, destination: Path) -> list[FileDownlo
                 f"path {download.path!r}: {str(directory)!r} would be a file and a directory; get one of them alone",
                 kind=Kind.InvalidPath,
             )
-    require_distinct_files({str(each.destination): each.path for each in found if not each.is_directory}, destination)
+    require_distinct_files([(str(each.destination), each.path) for each in found if not each.is_directory], destination)
     return found
 
 

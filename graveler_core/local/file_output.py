@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -42,31 +42,29 @@ def ignores_case(directory: Path) -> bool:
 
 
 def require_distinct_files(
-    places: Mapping[str, str], directory: Path, is_directory: Callable[[str], bool] = lambda path: False
+    places: Collection[tuple[str, str]], directory: Path, is_directory: Callable[[str], bool] = lambda path: False
 ) -> None:
-    """Refuse local files that differ only in capitals if the file system would keep one file for them.
+    """Refuse to download two paths to one local file, also if only capitals differ and the file system ignores them.
 
     Args:
         places: Local files, each with the path that is downloaded to it.
         directory: Local directory that contains the files. It may be absent.
-        is_directory: Returns true if a path becomes a directory. It is called only for what the file system does not
-            distinguish. One directory may receive the content of two.
+        is_directory: Returns true if a path becomes a directory. It is called only for what would be one file. One
+            directory may receive the content of two.
 
     Raises:
-        InvalidInput: The file system keeps one file for two of the paths.
+        InvalidInput: One local file would receive two of the paths.
         OSError: As for `ignores_case`.
     """
+    spellings = {place for place, _ in places}
+    differ_in_case = len({each.casefold() for each in spellings}) < len(spellings)
+    name = str.casefold if differ_in_case and ignores_case(directory) else str
     firsts = dict[str, str]()
-    for place, second in places.items():
-        first = firsts.setdefault(place.casefold(), second)
-        if first == second:
-            continue
-        if not ignores_case(directory):
-            return
-        if not (is_directory(first) and is_directory(second)):
+    for place, second in places:
+        first = firsts.setdefault(name(place), second)
+        if first != second and not (is_directory(first) and is_directory(second)):
             raise InvalidInput(
-                f"path {second!r}: the file system does not distinguish its file from that of {first!r}; get one of "
-                "them alone",
+                f"path {second!r}: its local file {place!r} would be that of {first!r}, too; get one of them alone",
                 kind=Kind.InvalidPath,
             )
 

@@ -519,6 +519,33 @@ def test_a_local_file_system_that_does_not_distinguish_capitals(
     assert len([path for path in (tmp_path / "other").rglob("*") if path.is_file()]) == 2
 
 
+@pytest.mark.parametrize(
+    "several", [["x/a.csv", "y/a.csv"], ["x/*", "y/a.csv"], ["x", "y"], ["y/"], Path("y")], ids=str
+)
+def test_two_paths_are_not_downloaded_to_one_local_file(
+    fs: GravelerFileSystem, repo: Repository, tmp_path: Path, several: list[str] | Path
+) -> None:
+    """fsspec keeps only the last names of the paths of a list."""
+    for path in ("x/a.csv", "y/a.csv", "y/b/a.csv"):
+        repo.branch("main").put(path, path.encode())
+    root = f"{repo.id}/main"
+    source = root / several if isinstance(several, Path) else [f"{root}/{each}" for each in several]
+    with pytest.raises(ValueError, match=r"/a\.csv.*'a\.csv'.*/a\.csv"):
+        fs.get(source, str(tmp_path / "out/"), recursive=True)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_two_directories_are_downloaded_to_one(fs: GravelerFileSystem, repo: Repository, tmp_path: Path) -> None:
+    for path in ("x/d/1", "y/d/2"):
+        repo.branch("main").put(path, path.encode())
+    fs.get([f"{repo.id}/main/x/d", f"{repo.id}/main/y/d"], str(tmp_path / "out"), recursive=True)
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"d", "1", "2"}
+    repo.branch("main").put("z/d", b"a file")
+    with pytest.raises(ValueError, match=r"z/d.*'d'.*x/d"):
+        fs.get([f"{repo.id}/main/x/d", f"{repo.id}/main/z/d"], str(tmp_path / "other"), recursive=True)
+    assert not (tmp_path / "other").exists()
+
+
 def test_a_relative_url_names_a_store_of_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
