@@ -12,7 +12,7 @@ from threading import Event, Semaphore
 
 import pytest
 
-from graveler.server.change_threads import CHANGES_OF_ONE, ChangeThreads
+from graveler.server.change_threads import CHANGE_LIMITS, ChangeLimits, ChangeThreads
 from graveler.server.limits import RequestLimits
 from graveler.server.serving import ServerOptions
 from graveler.server.worker_threads import MAX_THREADS
@@ -103,7 +103,7 @@ def test_a_hook_may_read_and_change_other_branches_of_its_repository(server: Pla
     """A receiver that calls the server has an answer, as long as a place is left for its change."""
     name, http = server.repository(), Http(server, SECONDS)
     repo = server.server.graveler.repository(name)
-    for number in range(CHANGES_OF_ONE - 1):
+    for number in range(CHANGE_LIMITS.of_one - 1):
         repo.create_branch(f"b{number}", "main")
     repo.create_branch("other", "main")
 
@@ -111,10 +111,10 @@ def test_a_hook_may_read_and_change_other_branches_of_its_repository(server: Pla
         status, _, _ = http.send("POST", f"/repositories/{name}/branches/other/commits", COMMIT, JSON)
         answering(200 if status == 201 else 400)(handler)
 
-    with receiver(call_back) as received, ThreadPoolExecutor(CHANGES_OF_ONE) as clients:
+    with receiver(call_back) as received, ThreadPoolExecutor(CHANGE_LIMITS.of_one) as clients:
         url = f"http://127.0.0.1:{received.port}/"
         repo.set_hook("calls-back", url, ["pre-commit"], pattern="b*", timeout=60, attempts=1)
-        paths = [f"/repositories/{name}/branches/b{number}/commits" for number in range(CHANGES_OF_ONE - 1)]
+        paths = [f"/repositories/{name}/branches/b{number}/commits" for number in range(CHANGE_LIMITS.of_one - 1)]
         answers = clients.map(lambda path: http.send("POST", path, COMMIT, JSON)[0], paths)
         assert [*answers] == [201] * len(paths)
 
@@ -122,7 +122,7 @@ def test_a_hook_may_read_and_change_other_branches_of_its_repository(server: Pla
 def test_changes_beyond_the_limit_are_told_to_try_again(
     server: Place, commit: Commit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(LIMITS, "change_threads", ChangeThreads(at_once=2, of_one=1, most=1))
+    monkeypatch.setattr(LIMITS, "change_threads", ChangeThreads(ChangeLimits(at_once=2, of_one=1, most_of_one=1)))
     with hanging(server) as (name, called, answer):
         first = commit(name)
         assert called.acquire(timeout=SECONDS)
