@@ -191,6 +191,7 @@ class Repository(
         after: str | None = None,
         limit: int | None = None,
         max_commits: int | None = None,
+        until: str | None = None,
     ) -> Listing[LogEntry]:
         """List the commit that a ref names and its ancestors, lazily.
 
@@ -208,6 +209,8 @@ class Repository(
             limit: Maximum number of entries. `None` means all.
             max_commits: Maximum number of commits to look at, including those that are not listed. `rest()` of the
                 listing then returns the token that resumes the log. `None` means all.
+            until: Id of a commit. The log ends with this commit, even if it is not listed. If the log does not reach
+                it, the id has no effect.
 
         Returns:
             A listing of log entries.
@@ -220,7 +223,7 @@ class Repository(
             raise InvalidInput(f"not_before {not_before!r}: must be a datetime with a time zone")
         query = LogQuery(ref, since, prefix, first_parent, not_before)
         repository = self._active()
-        most = LogLimit(None if max_commits is None else number("max_commits", max_commits, 1))
+        most = LogLimit(None if max_commits is None else number("max_commits", max_commits, 1), until)
         steps = history.log(self._stores, repository, query, after, most)
         entries, ended = log_entries(self._stores, repository, query, steps), list[str | None]()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Final
 
@@ -70,8 +70,9 @@ def log(call: Call) -> HttpResponse:
         not_before=_parsed_time(since) if since else None,
         after=query.text("after") or None,
         max_commits=max(call.rows, LOOKED_AT),
+        until=query.text("stop_at") or None,
     )
-    entries = _until(found, query.text("stop_at"))
+    entries: Iterable[LogEntry] = found
     if prefixes and (len(prefixes) > 1 or paths):
         entries = (entry for entry in entries if _changed(entry, prefixes, paths))
     return call.page(entries, commit_record, lambda entry: entry.token, found.rest)
@@ -157,14 +158,6 @@ def commit_record(commit: CommitRecord) -> ApiCommit:
         metadata=dict(commit.metadata),
         generation=commit.generation,
     )
-
-
-def _until(entries: Iterable[LogEntry], end: str) -> Iterator[LogEntry]:
-    """Yield entries up to and including the commit `end`."""
-    for entry in entries:
-        yield entry
-        if entry.id == end:
-            return
 
 
 def _changed(entry: LogEntry, prefixes: list[str], paths: frozenset[str]) -> bool:

@@ -69,11 +69,14 @@ class DiffQuery:
 
 @dataclass(slots=True)
 class LogLimit:
-    """Limit on the number of commits that a log looks at."""
+    """Limits at which a log ends."""
 
     commits: int | None = None
+    """Number of commits that the log looks at."""
+    last: str | None = None
+    """Id of the commit after which the log ends, even if the log does not show that commit."""
     rest: str | None = None
-    """Token that resumes the log, once it has ended at the limit."""
+    """Token that resumes the log, once it has ended at the number of commits."""
 
 
 def log(
@@ -130,6 +133,8 @@ def _limited(
             limit.rest = token(stores, repo, query, last)
             return
         yield step
+        if step.commit.id == limit.last:
+            return
         last = step
 
 

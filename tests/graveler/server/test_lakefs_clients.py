@@ -117,6 +117,7 @@ def test_pages_of_objects_common_prefixes_and_commits(place: Place, client: Clie
         ({"objects": ["n0"], "prefixes": ["rar"]}, [12, 2, 0]),
         ({"objects": ["nothing"]}, []),
         ({"prefixes": ["no/", "rar"], "stop_at": "main~8"}, [12]),
+        ({"prefixes": ["rar"], "stop_at": "main~8"}, [12]),
         ({"objects": ["rare"], "since": "2026-01-01T00:00:00Z"}, [12, 2]),
     ],
     ids=str,

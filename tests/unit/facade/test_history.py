@@ -266,6 +266,25 @@ def test_a_log_of_late_commits_leaves_old_ones_unread(world: World) -> None:
     assert messages(repo.log("main", not_before=START + timedelta(days=3), after=token)) == ["3"]
 
 
+def test_a_log_ends_with_a_commit_that_it_does_not_list(world: World) -> None:
+    main = world.repository().branch("main")
+    for number in range(6):
+        main.put("rare" if number in (0, 4) else "often", str(number).encode())
+        main.commit(str(number), date=START + timedelta(minutes=number))
+    repo = world.graveler().repository("repo")
+    end = repo.commit("main~2").id
+    options: list[dict[str, Any]] = [{}, {"prefix": "rare"}, {"not_before": START + timedelta(minutes=4)}]
+    expected = [["5", "4", "3"], ["4"], ["5", "4"]]
+    for each, listed in zip(options, expected, strict=True):
+        assert messages(repo.log("main", until=end, **each)) == listed
+        found = repo.log("main", until=end, max_commits=2, **each)
+        first, rest = messages(found), found.rest()
+        assert first + messages(repo.log("main", until=end, after=rest, **each)) == listed
+        whole = repo.log("main", until=end, max_commits=3, **each)
+        assert (messages(whole), whole.rest()) == (listed, None)
+    assert messages(repo.log("main", until="0" * 64)) == messages(repo.log("main"))
+
+
 @pytest.mark.parametrize("hours", [0, 14, -14])
 def test_the_first_date_of_the_calendar_leaves_out_nothing(repo: Repository, hours: int) -> None:
     oldest = datetime.min.replace(tzinfo=timezone(timedelta(hours=hours)))
