@@ -91,7 +91,7 @@ def log(
         repo: The repository.
         query: The query of the log.
         after: Token of the commit, or its id. To find a commit by its id, the log reads the commits before it, which
-            no limit counts.
+            no limit counts. If only another history has the commit, the log begins where the commit would be.
         limit: Limit at which the log ends. It receives the token that resumes the log.
 
     Raises:

@@ -106,6 +106,14 @@ def test_pages_of_objects_common_prefixes_and_commits(place: Place, client: Clie
     assert [commit.id for commit in [*page.results, *rest.results]] == ids
     behind = refs.log_commits(name, "main", after=ids[2], amount=2)
     assert [commit.id for commit in behind.results] == ids[3:5]
+    repo = place.server.graveler.repository(name)
+    other = repo.create_branch("other", ids[3]).commit("other", allow_empty=True)
+    behind = refs.log_commits(name, "main", after=other.id)
+    passed = [commit.id for commit in behind.results]
+    assert passed == ids[-len(passed) :]
+    assert ids[3] in passed
+    with pytest.raises(lakefs_sdk.exceptions.NotFoundException, match="commit not found"):
+        refs.log_commits(name, "main", after="0" * 64)
 
 
 @pytest.mark.parametrize(
