@@ -79,12 +79,21 @@ def unrequire(
     session: Session,
     uri: PatternUri,
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of the checks.")],
+    *,
+    yes: YesOption = False,
 ) -> None:
-    """Remove checks from the rule with exactly this pattern. Its other checks stay required.
+    """Remove checks from the rule with exactly this pattern, after a confirmation. Its other checks stay required.
+
+    If none is left, the rule is removed, so that branches may be changed directly.
 
     JSON: a line for each remaining rule with type ("required checks"), pattern, checks.
     """
     target = ref_uri(uri)
+    confirm(
+        f"Remove {', '.join(names)} from the required checks of branches {target.ref} of repository "
+        f"{target.repository}?",
+        yes=yes,
+    )
     with session.working("changing the required checks"):
         rules = _without(session.repository(target), target.ref, names)
     session.out.rows(rules.items(), CHECK_RULES)

@@ -48,8 +48,8 @@ def test_rules_of_a_repository(flights: Cli) -> None:
 
 def test_single_checks_are_removed_from_a_rule(flights: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     flights("check", "require", MAIN, "rows", "keys", "old")
-    assert flights("check", "unrequire", MAIN, "old", "--json").documents == [rule("main", ["keys", "rows"])]
-    refused(flights("check", "unrequire", MAIN, "rows", "old"), "'old': not required by the rule 'main'")
+    assert flights("check", "unrequire", "--yes", MAIN, "old", "--json").documents == [rule("main", ["keys", "rows"])]
+    refused(flights("check", "unrequire", "--yes", MAIN, "rows", "old"), "'old': not required by the rule 'main'")
     real = Repository.required_checks
 
     def required_checks(self: Repository) -> CheckRules:
@@ -60,5 +60,5 @@ def test_single_checks_are_removed_from_a_rule(flights: Cli, monkeypatch: pytest
         return found
 
     monkeypatch.setattr(Repository, "required_checks", required_checks)
-    assert flights("check", "unrequire", MAIN, "rows", "--json").documents == [rule("main", ["keys", "new"])]
-    assert flights("check", "unrequire", MAIN, "keys", "new", "--json").documents == []
+    assert flights("check", "unrequire", "--yes", MAIN, "rows", "--json").documents == [rule("main", ["keys", "new"])]
+    assert flights("check", "unrequire", "--yes", MAIN, "keys", "new", "--json").documents == []

@@ -24,6 +24,7 @@ DESTROYS = {
     "branch delete": [f"{REPOSITORY}/dev"],
     "branch unprotect": [f"{REPOSITORY}/main"],
     "check require": [f"{REPOSITORY}/main"],
+    "check unrequire": [f"{REPOSITORY}/main", "rows"],
     "clean": [],
     "erase": [REPOSITORY, "raw/jan.csv", "--why", "a request"],
     "gc": [REPOSITORY],
@@ -59,7 +60,7 @@ ADDS = """
     tag create, transplant
 """
 UNDONE_BY_ANOTHER_COMMAND = """
-    check unrequire, iam attach, iam detach, iam member add, iam member remove, mv, repo read-only
+    iam attach, iam detach, iam member add, iam member remove, mv, repo read-only
 """
 REPLACES_BY_A_GIVEN_VALUE = """
     branch protect, cp, get, hook set, iam policy update, iam secrets-key rotate, put, repo metadata,
