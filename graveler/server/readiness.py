@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from asyncio import Future, wait
 from collections.abc import Callable
+from time import monotonic
 from typing import Final
 
 from starlette.requests import Request
@@ -18,7 +19,9 @@ from graveler_core.telemetry.events import tell
 PATIENCE_SECONDS: Final = 10.0
 """Seconds for which a request waits for the store."""
 MAX_HANGING: Final = 3
-"""Maximum number of calls of the store that run at once."""
+"""Number of calls of the store that run at once. While as many hang, the store is rarely asked again."""
+AGAIN_SECONDS: Final = 300.0
+"""Seconds after which the store is asked once more although calls hang."""
 
 
 class Readiness:
@@ -26,23 +29,33 @@ class Readiness:
 
     Everyone may send these requests, so many of them cause no more work than one. After a request has waited in vain,
     the next one asks the store again, because the first call may hang for ever. Each call occupies a thread, so only a
-    few run at once.
+    few run at once. If they hang for ever, the store is still asked every few minutes, so that the server becomes ready
+    again without a restart.
 
     Args:
         reach: Function that raises a `GravelerError` if the store cannot be reached.
         patience: Seconds for which a request waits.
+        clock: Returns a time in seconds that never goes back.
     """
 
-    def __init__(self, reach: Callable[[], object], patience: float = PATIENCE_SECONDS) -> None:
+    def __init__(
+        self,
+        reach: Callable[[], object],
+        patience: float = PATIENCE_SECONDS,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
         self._reach = reach
         self._patience = patience
+        self._clock = clock
         self._asked: Future[object] | None = None
+        self._asked_at = 0.0
         self._running = 0
 
     async def answer(self, request: Request) -> Response:
         """Answer one request. The text of an error may name hosts and files, so it is only logged."""
-        if self._asked is None or self._asked.done():
-            self._asked = run_in_thread(self._reach)
+        now = self._clock()
+        if self._asked is None or self._asked.done() or now - self._asked_at >= AGAIN_SECONDS:
+            self._asked, self._asked_at = run_in_thread(self._reach), now
             self._asked.add_done_callback(self._end)
             self._running += 1
         asked = self._asked

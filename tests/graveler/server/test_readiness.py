@@ -9,7 +9,7 @@ from threading import Event
 from starlette.requests import Request
 from starlette.responses import Response
 
-from graveler.server.readiness import MAX_HANGING, Readiness
+from graveler.server.readiness import AGAIN_SECONDS, MAX_HANGING, Readiness
 from graveler.server.worker_threads import operations_run
 from graveler_core.errors import Unavailable
 
@@ -66,3 +66,25 @@ def test_a_call_that_hangs_is_answered_and_the_store_is_asked_again_a_few_times(
 
     assert asyncio.run(hanging()) == [503] * 3 * MAX_HANGING + [200]
     assert MAX_HANGING <= len(asked) <= MAX_HANGING + 1  # the last answer may be that of the last of these calls
+
+
+def test_a_store_that_has_hung_is_asked_again_although_the_calls_hang_for_ever() -> None:
+    release, asked, times = Event(), list[None](), [0.0]
+
+    def reach() -> None:
+        asked.append(None)
+        assert len(asked) > MAX_HANGING + 1 or release.wait(60)
+
+    async def hanging() -> list[int]:
+        readiness, found = Readiness(reach, patience=0, clock=lambda: times[0]), list[int]()
+        for seconds in [0.0] * MAX_HANGING + [AGAIN_SECONDS - 1, AGAIN_SECONDS, 2 * AGAIN_SECONDS - 1]:
+            times[0] = seconds
+            found += [(await readiness.answer(PROBE)).status_code for _ in range(2)]
+        assert len(asked) == MAX_HANGING + 1
+        times[0], readiness._patience = 2 * AGAIN_SECONDS, 60
+        return [*found, (await readiness.answer(PROBE)).status_code]
+
+    try:
+        assert asyncio.run(hanging()) == [503] * 2 * (MAX_HANGING + 3) + [200]
+    finally:
+        release.set()
