@@ -180,9 +180,14 @@ def _require_repeatable(stores: Stores, repo: RepositoryRecord, task: Task, into
             return
         if find_by_key(stores, now, Draft("", idempotency_key=task.id), read_only=True) is not None:
             return
+    reason = (
+        f"an earlier run may have made the commit, and branch {into!r} does not show it, because it was reset or "
+        "created again since"
+        if key is not None
+        else "its idempotency key was removed, so it is unknown if an earlier run made the commit"
+    )
     raise Conflict(
-        f"task {task.id}: an earlier run may have made the commit, and branch {into!r} does not show it, because it "
-        "was reset or created again since; look for the imported objects before you begin another import",
+        f"task {task.id}: {reason}; look for the imported objects on branch {into!r} before you begin another import",
         kind=Kind.Discarded,
         branch=into,
     )
