@@ -86,11 +86,14 @@ def require_changeable(repository: RepositoryRecord) -> None:
 def require_room(changed: RepositoryRecord, before: RepositoryRecord) -> None:
     """Refuse settings that fill the repository record. A full record could not be deleted.
 
-    A change that makes the record no larger is accepted in any case.
+    A change that makes the record no larger is accepted in any case, and so is one that makes the repository read-only:
+    it adds a few bytes, and protects content.
 
     Raises:
         LimitExceeded: The record would be too large (`ValueTooLarge`).
     """
+    if changed.read_only and not before.read_only:
+        return
     size = len(encode(changed))
     if size > len(encode(before)):
         what = f"rules, hooks and description of repository {changed.id!r}"

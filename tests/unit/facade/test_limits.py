@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from graveler_core.codec.records import encode
-from graveler_core.errors import Kind, LimitExceeded
+from graveler_core.errors import Kind, LimitExceeded, PermissionDenied
 from graveler_core.facade.graveler import Graveler
 from graveler_core.facade.repository import Repository
 from graveler_core.model.entry import Entry
@@ -303,6 +303,16 @@ def test_a_full_record_of_a_repository_leaves_room_for_a_deletion() -> None:
         world.graveler().undelete_repository("repo")
     repo.require_checks("main", ["one"])
     repo.update_settings(description="d")
+
+
+def test_a_repository_with_a_full_record_can_be_made_read_only() -> None:
+    world, repo = _begun()
+    _fill(repo, 90_112)
+    repo.set_read_only(True)
+    with pytest.raises(PermissionDenied):
+        repo.branch("main").put("a", b"1")
+    repo.set_read_only(False)
+    world.graveler().delete_repository("repo")
 
 
 def test_the_page_has_the_same_limits() -> None:
