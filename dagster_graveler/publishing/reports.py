@@ -67,8 +67,9 @@ class CheckReports:
     def report_missing(self, missing: Collection[str]) -> bool:
         """Report required checks of tables that the commit does not change. Remove those of former tables of the group.
 
-        A check of a former table is removed if the group requires its checks, and another table of the group has the
-        path now, or the branch has no data there.
+        A check of a former table is removed from the rule of the branch if the group requires its checks, and another
+        table of the group has the path now, or the branch has no data there. Rules that hold for other branches, too,
+        stay, because these may have data there.
 
         Args:
             missing: Names of the required checks for which there is no report.
@@ -79,9 +80,10 @@ class CheckReports:
         places = self._places(missing)
         gone = {name for name, place in places.items() if self._is_gone(name, place)}
         reported = [self._report_unchanged(name, place) for name, place in places.items() if name not in gone]
-        if gone:
-            self._change(lambda rules: {pattern: names - gone for pattern, names in self._matching(rules).items()})
-        return bool(gone) or any(reported)
+        own = gone & {*self.repository.required_checks().get(self.into, ())}
+        if own:
+            self._change(lambda rules: {self.into: {*rules.get(self.into, ())} - own})
+        return bool(own) or any(reported)
 
     def reasons(self, missing: Collection[str]) -> list[str]:
         """Return the reasons why required checks are missing for which `report_missing` could do nothing.

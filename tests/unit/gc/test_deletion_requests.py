@@ -66,9 +66,8 @@ def test_each_object_by_itself_takes_a_request(lake: Lake) -> None:
 
 
 def test_a_collection(lake: Lake) -> None:
-    """The last request deletes the file that listed the objects before they were verified."""
     lake.store(50)
-    assert lake.requests(lambda: lake.repo.collect(grace=_NOW, alone=True)) == 3 + 1
+    assert lake.requests(lambda: lake.repo.collect(grace=_NOW, alone=True)) == 3
     assert not list(lake.blobs.list("data/"))
 
 
