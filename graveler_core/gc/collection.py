@@ -105,13 +105,13 @@ from graveler_core.gc.examined_objects import ExaminedObjects, measured
 from graveler_core.gc.expiry import CommitStates, read_states
 from graveler_core.gc.object_listing import ObjectListing, not_written_since
 from graveler_core.gc.own_namespace import require_own_namespace
-from graveler_core.gc.right_clock import require_right_clock
 from graveler_core.gc.stock import Progress
 from graveler_core.gc.unreached import UnreachedCommits
 from graveler_core.model.clock import is_far_ahead
 from graveler_core.model.collection import CollectionState, CondemnedSet, Reason
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.objects import condemned, expired_commits
+from graveler_core.objects.store_clock import require_right_clock
 from graveler_core.refs import repositories
 from graveler_core.stores import Stores
 from graveler_core.telemetry.events import tell_damaged
@@ -147,7 +147,7 @@ def collect(
         CorruptData: An item that names objects is missing or damaged, or the namespace belongs to another repository.
             Nothing more is condemned or deleted.
         InvalidInput: The repository is bare, so it is unknown which objects a restoration will need. Or the clock of
-            this machine is wrong (`right_clock`).
+            this machine is wrong (`objects.store_clock`).
         NotFound: The repository was deleted.
         SlowDown, Unavailable, OutcomeUnknown: Collect again. Some objects may be deleted.
         GravelerError: The store refuses to delete some objects (`details["failed"]`). All else is done, and a later
@@ -192,7 +192,7 @@ class _Collection:
         """Refuse to work in a namespace that belongs to another repository, or with a wrong clock."""
         require_own_namespace(self.stores, self.repository, dry_run=self.plan.dry_run)
         if not self.plan.dry_run:
-            require_right_clock(self.stores, self.repository.storage_namespace, self.repository.uid)
+            require_right_clock(self.blobs, self.repository.uid, self.stores.clock)
 
     def shorten_record(self) -> None:
         """Make room in the record, which grows afterwards. If another process changes it, the next collection does.
@@ -205,6 +205,8 @@ class _Collection:
                 self.record.shorten(self.cutoff)
             except CorruptData as e:
                 tell_damaged(e)
+            except MemoryError as e:
+                tell_damaged(CorruptData(f"sets of deleted objects: {e}", name="collections"))
 
     def finish(self) -> None:
         """Delete the objects of the current set if it is due, and the commits that are entered as removed."""

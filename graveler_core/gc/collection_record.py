@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from graveler_core.blobs.unreadable import ExaminedBlobs
 from graveler_core.errors import CorruptData, PredicateFailed
-from graveler_core.gc.deleted_sets import FOREVER_FILES, is_rewritten, shortening
+from graveler_core.gc.deleted_sets import FOREVER_FILES, Shortening, shortening
 from graveler_core.gc.examined_objects import measured
 from graveler_core.model.collection import (
     NEVER_REACHED,
@@ -210,8 +210,8 @@ class CollectionRecord:
         while one := next((one for one in plan.rewritten() if one.id not in read), None):
             (read if self._is_readable(one) else unreadable).add(one.id)
             plan = shortening(record, now, unreadable)
-        past = tuple(self._united(group, FILES) for group in plan.past)
-        return past, self._united(plan.forever, FOREVER_FILES) if plan.forever else None
+        past = tuple(self._united(plan, group, FILES) for group in plan.past)
+        return past, self._united(plan, plan.forever, FOREVER_FILES) if plan.forever else None
 
     def _is_readable(self, one: CondemnedSet) -> bool:
         """Return `True` if all files of a set can be read.
@@ -229,9 +229,9 @@ class CollectionRecord:
             return False
         return True
 
-    def _united(self, sets: Sequence[CondemnedSet], files: int) -> CondemnedSet:
+    def _united(self, plan: Shortening, sets: Sequence[CondemnedSet], files: int) -> CondemnedSet:
         """Return one deleted set for some. It is as young as the youngest of them."""
-        if not is_rewritten(sets, files):
+        if not plan.is_rewritten(sets, files):
             return sets[0]
         tables, count = condemned.united(self._examined, sets), sum(one.objects for one in sets)
         written = self._written(CollectionState.DELETED, tables, count, files=files)

@@ -34,16 +34,17 @@ class Shortening:
     """Newest first."""
     forever: list[CondemnedSet]
     """Group for the set that is remembered for ever. It may be empty."""
+    unreadable: Container[str]
+    """Ids of sets that have a file that cannot be read. They stay as they are."""
 
     def rewritten(self) -> Iterator[CondemnedSet]:
         """Yield the sets of which the files are to be written again."""
-        groups = [group for group in self.past if is_rewritten(group, FILES)]
-        yield from chain(*groups, self.forever if is_rewritten(self.forever, FOREVER_FILES) else ())
+        groups = [group for group in self.past if self.is_rewritten(group, FILES)]
+        yield from chain(*groups, self.forever if self.is_rewritten(self.forever, FOREVER_FILES) else ())
 
-
-def is_rewritten(group: Sequence[CondemnedSet], files: int) -> bool:
-    """Return `True` if a group is not a single set that has at most some number of files."""
-    return len(group) > 1 or any(len(one.files) > files for one in group)
+    def is_rewritten(self, group: Sequence[CondemnedSet], files: int) -> bool:
+        """Return `True` if a group has several sets, or a readable one that has more than some number of files."""
+        return len(group) > 1 or any(len(one.files) > files and one.id not in self.unreadable for one in group)
 
 
 def shortening(record: Collections, now: datetime, unreadable: Container[str]) -> Shortening:
@@ -62,10 +63,10 @@ def shortening(record: Collections, now: datetime, unreadable: Container[str]) -
     fallen = [[one] for one in old]
     if record.forever is not None and record.forever.id in unreadable:
         fallen = [old] if len(old) >= FALLEN else fallen
-    elif len(old) >= FALLEN or is_rewritten(forever, FOREVER_FILES):
+    elif len(old) >= FALLEN or any(len(one.files) > FOREVER_FILES for one in forever):
         forever, fallen = [*old, *forever], []
     past = [*grouped(young, max(1, SETS - len(kept))), *fallen, *([one] for one in kept)]
-    return Shortening(sorted(past, key=lambda group: group[0].since, reverse=True), forever)
+    return Shortening(sorted(past, key=lambda group: group[0].since, reverse=True), forever, unreadable)
 
 
 def grouped(sets: Sequence[CondemnedSet], most: int) -> list[list[CondemnedSet]]:

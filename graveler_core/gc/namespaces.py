@@ -56,15 +56,15 @@ from graveler_core.errors import GravelerError, PredicateFailed
 from graveler_core.gc.candidates import Candidates
 from graveler_core.gc.collection_plan import CollectionPlan
 from graveler_core.gc.object_listing import CREATED, pages_of, texts
-from graveler_core.gc.right_clock import require_right_clock
 from graveler_core.gc.stock import CONTENT, Progress
 from graveler_core.gc.sweep import LEAST_GRACE
 from graveler_core.model.address import STORE_DIRECTORY, namespace
 from graveler_core.model.clock import is_far_ahead
 from graveler_core.model.entities import AbandonedNamespace, ClaimState, NamespaceClaim
 from graveler_core.model.ids import Nonce, RepositoryId, RepositoryUid
-from graveler_core.objects import owner_files
+from graveler_core.objects import owner_files, store_clock
 from graveler_core.objects.condemned import ADDRESSES
+from graveler_core.objects.store_clock import require_right_clock
 from graveler_core.records import access
 from graveler_core.records import layout as keys
 from graveler_core.records.access import Held
@@ -238,6 +238,7 @@ class _Namespace:
         if not self._is_due(claim.value):
             return
         with bucket_may_be_missing():
+            self.blobs.delete(store_clock.address(self.record.value.uid))
             owner_files.remove(self.blobs, self.record.value.uid)
         if access.remove(self.stores.kv, self.where, claim):
             access.remove(self.stores.kv, keys.abandoned_namespace(self.uri), self.record)
@@ -268,7 +269,7 @@ class _Namespace:
 
     def _require_right_clock(self) -> None:
         with bucket_may_be_missing():
-            require_right_clock(self.stores, self.uri, self.record.value.uid)
+            require_right_clock(self.blobs, self.record.value.uid, self.stores.clock)
 
     def _restarted(self, claim: Held[NamespaceClaim]) -> Held[NamespaceClaim] | None:
         """Begin the grace period of a claim again if a clock far ahead began it. Return `None` as `_swapped` does."""
@@ -302,8 +303,11 @@ class _Namespace:
         return found
 
     def _listed(self) -> Iterator[BlobInfo]:
+        clock_file = store_clock.address(self.record.value.uid)
         for blob in self.blobs.list(""):
             self.progress(1)
+            if blob.address == clock_file:
+                continue
             if blob.address.startswith(owner_files.PREFIX) or STORE_DIRECTORY in blob.address.split("/"):
                 continue
             if self.plan.foreign or blob.address.startswith(CONTENT) or CREATED.fullmatch(blob.address):

@@ -54,13 +54,13 @@ from graveler_core.errors import CorruptData, GravelerError, InvalidInput, Kind,
 from graveler_core.gc.findings import Finding, Thing
 from graveler_core.gc.inspection import Inspection, begun
 from graveler_core.gc.own_namespace import require_own_namespace
-from graveler_core.gc.right_clock import require_right_clock
 from graveler_core.gc.stock import Progress
 from graveler_core.gc.uploads import purge
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.ids import LayerId, ObjectId
 from graveler_core.objects import owner_files
 from graveler_core.objects.objects import decode_object
+from graveler_core.objects.store_clock import require_right_clock
 from graveler_core.objects.sweep_register import SweepRegister
 from graveler_core.objects.uploads import Uploads
 from graveler_core.records import access
@@ -172,7 +172,7 @@ def sweep(
         CorruptData: An item that refers to others is damaged; nothing was deleted. Or the namespace belongs to another
             repository; nothing more is deleted.
         InvalidInput: The repository is bare, so it is unknown which items a restoration will need. Or the clock of this
-            machine is wrong (`right_clock`).
+            machine is wrong (`objects.store_clock`).
         NotFound: The repository was deleted.
         SlowDown, Unavailable, OutcomeUnknown: Some items may be deleted; sweep again.
         GravelerError: The store refuses to delete some blobs (`details["failed"]`). All else is done.
@@ -189,8 +189,9 @@ def sweep(
     if claim or look.blind:
         raise _refused(repo, next(finding for finding in found if finding.damage and finding.thing in _LEADING))
     if not plan.dry_run:
-        owner_files.require_owner(stores.blobs.at(repo.storage_namespace), repo)
-        require_right_clock(stores, repo.storage_namespace, repo.uid)
+        blobs = stores.blobs.at(repo.storage_namespace)
+        owner_files.require_owner(blobs, repo)
+        require_right_clock(blobs, repo.uid, stores.clock)
     _objects(work, look)
     _blobs(work, look)
     _layers(work, look)

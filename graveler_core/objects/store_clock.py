@@ -7,32 +7,70 @@ from a third clock, that of the object store.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
+from hashlib import sha256
 
+from graveler_core.blobs.addresses import OWN
 from graveler_core.blobs.port import Blobs
-from graveler_core.model.clock import CLOCKS_DIFFER, Clock
+from graveler_core.errors import InvalidInput, PermissionDenied
+from graveler_core.model.clock import CLOCKS_DIFFER, Clock, to_the_second
 from graveler_core.model.ids import RepositoryUid
-from graveler_core.objects import owner_files
 
 _OWN_CLOCK = ("file", "memory")
 """Schemes whose times usually come from the clock of this machine."""
 
 
-def clock_difference(blobs: Blobs, owner: RepositoryUid, clock: Clock) -> timedelta:
+def address(owner: RepositoryUid) -> str:
+    """Return the address of the file that is written to learn the time of an object store, and deleted at once.
+
+    If it is not deleted, the next comparison or a sweep deletes it.
+    """
+    return OWN + sha256(f"clock {owner}".encode()).hexdigest()
+
+
+def clock_difference(blobs: Blobs, owner: RepositoryUid, clock: Clock) -> timedelta | None:
     """Return the time by which this machine's clock is ahead of the object store's. It is negative for a clock that is
-    behind, and zero if the clocks differ by no more than `CLOCKS_DIFFER`, or if it is unknown.
+    behind, zero if the clocks differ by no more than `CLOCKS_DIFFER`, and `None` if it cannot be found out.
 
     Args:
-        blobs: Storage namespace. Its owner file gets a new time.
-        owner: Repository with an owner file there.
+        blobs: Storage namespace.
+        owner: Repository that has the namespace.
         clock: Clock of this machine.
     """
-    file = owner_files.address(owner)
+    file = address(owner)
     if blobs.uri(file).partition(":")[0] in _OWN_CLOCK:
         return timedelta(0)
+    with suppress(PermissionDenied):  # some buckets allow no deletions for a while
+        blobs.delete(file)
     before = clock.now()
-    found = blobs.head(file) if blobs.renew(file) else None
+    found = blobs.head(file) if blobs.create(file, owner.encode()) else None
     after = clock.now()
-    if found is None or before - CLOCKS_DIFFER <= found.mtime <= after + CLOCKS_DIFFER:
+    with suppress(PermissionDenied):
+        blobs.delete(file)
+    if found is None:
+        return None
+    if before - CLOCKS_DIFFER <= found.mtime <= after + CLOCKS_DIFFER:
         return timedelta(0)
     return (after if found.mtime > after else before) - found.mtime
+
+
+def require_right_clock(blobs: Blobs, owner: RepositoryUid, clock: Clock) -> None:
+    """Refuse to go on if the clocks of this machine and of the object store differ by more than an hour.
+
+    Args:
+        blobs: Storage namespace.
+        owner: Repository that has the namespace.
+        clock: Clock of this machine.
+
+    Raises:
+        InvalidInput: The clocks differ by more.
+    """
+    ahead = clock_difference(blobs, owner, clock)
+    if ahead:
+        way = "ahead of" if ahead > timedelta(0) else "behind"
+        place = blobs.uri(address(owner)).rpartition(f"/{OWN}")[0]
+        raise InvalidInput(
+            f"namespace {place!r}: the clock of this machine is {to_the_second(abs(ahead))} {way} that of the object "
+            "store; set it, because grace periods depend on it; nothing was deleted"
+        )

@@ -193,12 +193,17 @@ def _changed(
     raise SlowDown(f"repository {repo.id!r}: its record changes too often; try again")
 
 
+def completion_time(repo: RepositoryRecord) -> timedelta:
+    """Return the maximum duration of the repository's current temporary state."""
+    migrating = repo.migrating and repo.state is RepositoryState.INITIAL
+    return MIGRATION_TIME if migrating else CREATION_TIME
+
+
 def has_taken_too_long(repo: RepositoryRecord, clock: Clock) -> bool:
     """Return true if the current temporary state of a repository has exceeded its maximum duration. The process that
     began it may be alive, but its next swap fails once the record has changed.
     """
-    migrating = repo.migrating and repo.state is RepositoryState.INITIAL
-    return clock.now() - repo.since >= (MIGRATION_TIME if migrating else CREATION_TIME)
+    return clock.now() - repo.since >= completion_time(repo)
 
 
 def enter(repo: RepositoryRecord, state: RepositoryState, clock: Clock, ids: IdSource) -> RepositoryRecord:

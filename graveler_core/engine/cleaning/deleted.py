@@ -89,8 +89,8 @@ def _taken(work: CleaningCall, held: Held[DeletedRepository]) -> Held[DeletedRep
     """Return the entry once the repository is unreachable and may be emptied."""
     now, plan = work.stores.clock.now(), work.plan
     if held.value.state is DeletedState.RESTORING:
-        over = work.is_past(held.value.since, repositories.CREATION_TIME)
-        if not plan.dry_run and (over or work.began_far_ahead(held.value.since, held.value.repository)):
+        over = work.has_lapsed(held.value.since, repositories.CREATION_TIME, held.value.repository)
+        if over and not plan.dry_run:
             _enter(work, held, DeletedState.DELETED)
         work.done.waiting += 1
         return None

@@ -31,10 +31,10 @@ from graveler_core.engine.cleaning.work import BEGINNING, CleaningCall, Position
 from graveler_core.engine.repositories.deletion import complete_deletion
 from graveler_core.engine.staging import pressure
 from graveler_core.errors import InvalidInput
-from graveler_core.model.entities import DeletedState, RepositoryRecord
+from graveler_core.model.entities import DeletedState
 from graveler_core.records import access
 from graveler_core.records import layout as keys
-from graveler_core.refs.repositories import has_taken_too_long
+from graveler_core.refs.repositories import completion_time
 from graveler_core.stores import Stores
 
 
@@ -108,14 +108,11 @@ def _counters(work: CleaningCall, at: Position) -> Iterator[Step]:
 def stale(work: CleaningCall, at: Position) -> Iterator[Step]:
     """Process the records of creations and deletions that began long ago."""
     for name, held in work.repositories(at[0]):
-        if held.value.state.passes and _is_over(work, held.value):
+        repo = held.value
+        if repo.state.passes and work.has_lapsed(repo.since, completion_time(repo), repo):
             with work.trying(f"repository {name}"):
                 work.done.deletions += work.plan.dry_run or complete_deletion(work.stores, held)
         yield (name,), 1
-
-
-def _is_over(work: CleaningCall, repo: RepositoryRecord) -> bool:
-    return has_taken_too_long(repo, work.stores.clock) or work.began_far_ahead(repo.since, repo)
 
 
 _STAGES: dict[str, Callable[[CleaningCall, Position], Iterator[Step]]] = {

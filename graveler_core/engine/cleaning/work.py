@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import TypeVar
@@ -12,7 +12,8 @@ from typing import TypeVar
 from graveler_core.engine.cleaning.plan import MAX_FAILURES, Cleaned, CleaningPlan
 from graveler_core.errors import CorruptData, GravelerError, PredicateFailed
 from graveler_core.kv.bulk import drop_partition
-from graveler_core.model.clock import is_far_ahead
+from graveler_core.model.address import namespace
+from graveler_core.model.clock import has_lapsed, is_far_ahead
 from graveler_core.model.entities import RepositoryRecord
 from graveler_core.model.layers import Layer, SealedToken, SegmentLayer
 from graveler_core.objects.store_clock import clock_difference
@@ -41,8 +42,8 @@ class CleaningCall:
     done: Cleaned
     left: int | None
     """Number of items that may still be examined."""
-    right_clock: bool | None = None
-    """True if the clock of this machine agrees with that of an object store. `None` if they were not compared."""
+    right_clocks: dict[str, bool] = field(default_factory=dict)
+    """Results of comparisons of this machine's clock with those of object stores, by scheme and bucket."""
 
     @property
     def page(self) -> int:
@@ -53,16 +54,28 @@ class CleaningCall:
         """Return `True` if at least the given time has passed since a moment."""
         return self.stores.clock.now() - since >= grace
 
+    def has_lapsed(self, since: datetime, time: timedelta, repo: RepositoryRecord) -> bool:
+        """Return `True` if a claim has lasted for some time, or if a wrong clock has begun it and the clock of this
+        machine is right.
+        """
+        now = self.stores.clock.now()
+        if since <= now or self.plan.dry_run:
+            return now - since >= time
+        return has_lapsed(since, time, now) and self._has_right_clock(repo)
+
     def began_far_ahead(self, since: datetime, repo: RepositoryRecord) -> bool:
         """Return `True` if a wrong clock has written a time, and the clock of this machine is right."""
         return is_far_ahead(since, self.stores.clock.now()) and self._has_right_clock(repo)
 
     def _has_right_clock(self, repo: RepositoryRecord) -> bool:
-        if self.right_clock is None:
-            blobs = self.stores.blobs.at(repo.storage_namespace)
-            with suppress(GravelerError):
-                self.right_clock = not clock_difference(blobs, repo.uid, self.stores.clock)
-        return bool(self.right_clock)
+        place = namespace(repo.storage_namespace)
+        store = f"{place.scheme}://{place.bucket}"
+        if store not in self.right_clocks:
+            self.right_clocks[store] = False
+            with self.trying(f"clock of {store}"):
+                blobs = self.stores.blobs.at(repo.storage_namespace)
+                self.right_clocks[store] = clock_difference(blobs, repo.uid, self.stores.clock) == timedelta(0)
+        return self.right_clocks[store]
 
     @contextmanager
     def trying(self, what: str) -> Iterator[None]:

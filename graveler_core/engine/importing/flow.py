@@ -69,6 +69,7 @@ from graveler_core.model.ids import BranchId, MetarangeId, Nonce, RepositoryId
 from graveler_core.model.importing import ImportMode
 from graveler_core.model.index import Index
 from graveler_core.model.protection import BranchAction
+from graveler_core.objects.build_time import require_in_time
 from graveler_core.segments.merge import effect
 from graveler_core.segments.sorted_keys import KEY
 from graveler_core.staging import stack as staged
@@ -129,7 +130,12 @@ def _imported(
 ) -> ImportOutcome:
     """Gather the objects, build on the head of the branch, and move the head."""
     begun = Instant.of(stores.clock)
-    gathered = gather(stores, repository, request, progress)
+
+    def heard(more: int) -> None:
+        progress(more)
+        require_in_time(stores.clock, begun, f"import into {request.into!r}")
+
+    gathered = gather(stores, repository, request, heard)
     now = fresh(stores, repository.id, request.into)
     _require_same(repository, now)
     built = build_on(stores, repository, now.branch.commit_id, gathered)

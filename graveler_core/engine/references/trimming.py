@@ -42,6 +42,7 @@ from graveler_core.model.clock import is_far_ahead
 from graveler_core.model.entities import Commit, RepositoryRecord
 from graveler_core.model.ids import CommitId
 from graveler_core.objects.commits import StoredCommit
+from graveler_core.objects.store_clock import require_right_clock
 from graveler_core.records import layout as keys
 from graveler_core.stores import Stores
 
@@ -66,7 +67,7 @@ def trim(stores: Stores, repo: RepositoryRecord, keep: int) -> Trimmed:
     If an ancestor of the newest commit is missing or damaged, keep at most the commits after it, which have all events.
 
     Raises:
-        InvalidInput: The number of commits to keep is less than one.
+        InvalidInput: The number of commits to keep is less than one, or the clock of this machine is wrong.
         CorruptData: The newest commit of the log, or the content of the oldest one to keep, is missing or damaged.
     """
     if keep < 1:
@@ -83,7 +84,10 @@ def trim(stores: Stores, repo: RepositoryRecord, keep: int) -> Trimmed:
         is_known = not line.broken and (rewritten is None or not is_far_ahead(rewritten, now))
         if is_known and rewritten is not None and now - rewritten <= KEPT_FOR:
             return Trimmed(0, 0)
-        deleted = _forget(log, line, now - KEPT_FOR) if is_known else 0
+        deleted = 0
+        if is_known:
+            require_right_clock(stores.blobs.at(repo.storage_namespace), repo.uid, stores.clock)
+            deleted = _forget(log, line, now - KEPT_FOR)
         if is_known and log.head.header.generation <= keep:
             return Trimmed(0, deleted)
         kept = _newest(log, log.head, min(keep, len(line.reached)))

@@ -473,3 +473,12 @@ def test_a_large_set_that_is_remembered_for_ever_is_written_again() -> None:
     assert shortening(expired, now, ()).forever == [*record.past, record.forever]
     fits = expired.model_copy(update={"forever": a_set(files=FOREVER_FILES)})
     assert shortening(fits, now, ()).past == [[*record.past]]
+
+
+def test_an_unreadable_set_with_many_files_stays() -> None:
+    big = a_set(1, files=FILES + 1).model_copy(update={"id": "1" * 32})
+    forever = a_set(files=FOREVER_FILES + 1).model_copy(update={"id": "2" * 32})
+    record = Collections(past=(big,), forever=forever, nonce=Nonce("n"))
+    plan = shortening(record, START + DAY, {big.id, forever.id})
+    assert (plan.past, plan.forever, list(plan.rewritten())) == ([[big]], [forever], [])
+    assert {one.id for one in shortening(record, START + DAY, ()).rewritten()} == {big.id, forever.id}

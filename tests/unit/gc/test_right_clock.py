@@ -8,6 +8,8 @@ from unittest.mock import patch
 
 import pytest
 
+from graveler_core.engine.cleaning import work as cleaning
+from graveler_core.engine.references.events import fold
 from graveler_core.errors import InvalidInput, NotFound
 from graveler_core.model.clock import CLOCKS_DIFFER
 from graveler_core.model.entities import RepositoryState
@@ -114,8 +116,57 @@ def test_a_cleaner_whose_clock_is_behind_ends_no_migration(world: World) -> None
     now = access.read(world.kv, where)
     assert now is not None
     assert now.value.state is RepositoryState.INITIAL
-    world.clock.time += timedelta(days=2)
+    world.clock.time += timedelta(days=1, hours=22)  # the clock of its machine is two hours ahead
+    world.graveler().clean()
+    assert access.read(world.kv, where) == now
+    world.clock.time += timedelta(hours=2)
     future = now.value.model_copy(update={"since": world.clock.time + timedelta(days=400)})
     access.replace(world.kv, where, now, future)
     world.graveler().clean()
     assert access.read(world.kv, where) is None
+
+
+def test_a_file_of_a_killed_comparison_prevents_no_emptying(world: World) -> None:
+    graveler, record = world.graveler(), world.graveler().repository("repo")._record
+    graveler.delete_repository("repo")
+    world.clock.time += timedelta(days=8)
+    graveler.clean()
+    world.blobs.at(record.storage_namespace).create(store_clock.address(record.uid), b"left")
+    with patch.object(store_clock, "_OWN_CLOCK", ("memory",)):
+        for _ in range(3):
+            found = list(graveler.empty_namespaces())
+            world.clock.time += timedelta(days=8)
+    assert [each.state for each in found] == ["released"]
+    assert addresses(world) == []
+
+
+def test_a_file_of_a_killed_comparison_is_no_clock(world: World) -> None:
+    repo = world.graveler().repository("repo")
+    left = store_clock.address(repo._record.uid)
+    world.blobs.at(world.namespace("repo")).create(left, b"left")
+    world.clock.time += timedelta(hours=2)
+    with pytest.raises(InvalidInput, match="the clock of this machine"):
+        repo.collect()
+    assert left not in addresses(world)
+
+
+def test_a_dry_run_of_a_cleaner_compares_no_clocks(world: World) -> None:
+    where = keys.repository(RepositoryId("repo"))
+    held = access.read(world.kv, where)
+    assert held is not None
+    begun = {"state": RepositoryState.INITIAL, "since": world.clock.time + timedelta(days=400)}
+    access.replace(world.kv, where, held, held.value.model_copy(update=begun))
+    with patch.object(cleaning, "clock_difference", side_effect=AssertionError):
+        assert world.graveler().clean(dry_run=True).deletions == 0
+
+
+def test_a_trimming_of_the_log_of_references(world: World) -> None:
+    repo = world.graveler().repository("repo")
+    for number in range(3):
+        repo.create_tag(f"v{number}", "main")
+        fold(world.stores(), repo._record)
+    world.clock.time += timedelta(days=8)
+    with pytest.raises(InvalidInput, match="the clock of this machine"):
+        repo.trim_reflog(1)
+    world.clock.time -= timedelta(days=8)
+    assert repo.trim_reflog(1).folded == 2
