@@ -55,7 +55,7 @@ def compaction_takes_the_open_token() -> Iterator[None]:
         held = replace(begun.held, value=begun.branch.model_copy(update={"sealed_tokens": layers}))
         return Registers(now.repository, held)
 
-    def install(stores: Stores, sealed: Registers, metarange: MetarangeId) -> None:
+    def install(stores: Stores, sealed: Registers, metarange: MetarangeId, *_: Any) -> None:
         base = sealed.branch
         record_writes(stores, cleanups(stores, sealed, base.sealed_tokens))
         while True:
@@ -89,9 +89,9 @@ def compaction_drops_its_layers_before_the_swap() -> Iterator[None]:
     """A compaction drops the data of its layers before the swap that removes them."""
     real = compaction._install
 
-    def dropped_first(stores: Stores, sealed: Registers, metarange: MetarangeId) -> None:
+    def dropped_first(stores: Stores, sealed: Registers, metarange: MetarangeId, *rest: Any) -> None:
         compaction.retire(stores, sealed, sealed.branch.sealed_tokens)
-        real(stores, sealed, metarange)
+        real(stores, sealed, metarange, *rest)
 
     with instead((compaction, "_install", dropped_first)):
         yield

@@ -41,7 +41,7 @@ def collection_reads_names_once() -> Iterator[None]:
         yield
 
 
-@mutant(seed=1359, breaks="8", theme=collecting.RACES)
+@mutant(seed=1705, breaks="8", theme=collecting.RACES)
 def collection_waits_for_no_grace() -> Iterator[None]:
     """A collection verifies and deletes condemned objects immediately, without waiting for the grace period."""
     real = _Collection.finish
@@ -103,7 +103,7 @@ def segment_layers_are_not_read() -> Iterator[None]:
         yield
 
 
-@mutant(seed=89, breaks="8", theme=collecting.THEME)
+@mutant(seed=99, breaks="8", theme=collecting.THEME)
 def compacted_trees_are_not_read() -> Iterator[None]:
     """A collection does not read the compacted trees of branches."""
     real = _Walk._of_record
@@ -137,14 +137,14 @@ def single_writes_ask_no_collection() -> Iterator[None]:
         yield
 
 
-@mutant(seed=39, breaks="8", theme=collecting.THEME)
+@mutant(seed=15, breaks="8", theme=collecting.THEME)
 def bulk_writes_ask_no_collection() -> Iterator[None]:
     """A bulk write does not check whether the content of its rows is condemned."""
     with instead((bulk, "require_kept_rows", lambda *_, **__: None)):
         yield
 
 
-@mutant(seed=28, breaks="8", theme=collecting.RACES)
+@mutant(seed=159, breaks="8", theme=collecting.RACES)
 def transactions_ask_no_collection() -> Iterator[None]:
     """A transaction does not check whether the content of its entries is condemned."""
     with instead((transact, "require_kept", lambda *_, **__: None)):
@@ -158,7 +158,7 @@ def full_addresses_are_staged_unasked() -> Iterator[None]:
         yield
 
 
-@mutant(seed=63, breaks="8", theme=collecting.THEME)
+@mutant(seed=15, breaks="8", theme=collecting.THEME)
 def flag_is_never_set() -> Iterator[None]:
     """A collection does not tell writers that addresses must be checked."""
     unset = SimpleNamespace(**vars(collection.repositories) | {"check_addresses": lambda kv, ids, repo: repo})
@@ -166,7 +166,7 @@ def flag_is_never_set() -> Iterator[None]:
         yield
 
 
-@mutant(seed=0, breaks="8", theme=collecting.THEME)
+@mutant(seed=28, breaks="8", theme=collecting.THEME)
 def deleted_addresses_are_forgotten() -> Iterator[None]:
     """The addresses of deleted content can be staged again."""
     with instead((Collections, "sets", property(lambda record: () if record.current is None else (record.current,)))):

@@ -23,14 +23,14 @@ def announced_commits_are_not_revived() -> Iterator[None]:
         yield
 
 
-@mutant(seed=19, breaks="8", theme=THEME)
+@mutant(seed=3, breaks="8", theme=THEME)
 def branches_are_not_renewed() -> Iterator[None]:
     """Slow swaps of branches succeed after the references were read for the last time."""
     with instead((UnreachedCommits, "_renew_branches", lambda self: None)):
         yield
 
 
-@mutant(seed=2672, breaks="8", theme=THEME)
+@mutant(seed=388, breaks="8", theme=THEME)
 def references_are_not_read_again() -> Iterator[None]:
     """References are not read again after branches were renewed, so swaps that came before that are not found."""
     real = UnreachedCommits._reach
@@ -42,7 +42,7 @@ def references_are_not_read_again() -> Iterator[None]:
         yield
 
 
-@mutant(seed=4, breaks="8", theme=THEME)
+@mutant(seed=1, breaks="8", theme=THEME)
 def former_heads_are_not_recorded() -> Iterator[None]:
     """Hard resets, assignments and deletions leave a commit without a record."""
     nowhere = (b"nowhere", b"nothing", b"")
@@ -51,7 +51,7 @@ def former_heads_are_not_recorded() -> Iterator[None]:
         yield
 
 
-@mutant(seed=3, breaks="8", theme=THEME)
+@mutant(seed=28, breaks="8", theme=THEME)
 def late_writers_try_again() -> Iterator[None]:
     """A commit that was written days ago is still made the head, or told to hooks."""
     with instead((build_time, "_is_late", lambda *_: False)):
@@ -73,7 +73,7 @@ def headers_are_deleted_before_they_are_entered() -> Iterator[None]:
         yield
 
 
-@mutant(seed=40, breaks="8", theme=THEME)
+@mutant(seed=78, breaks="8", theme=THEME)
 def removed_commits_are_forgotten() -> Iterator[None]:
     """Flows that name a commit do not find out that it was removed."""
     real = expired_commits.among
@@ -92,7 +92,7 @@ def commits_of_earlier_versions_are_not_adopted() -> Iterator[None]:
         yield
 
 
-@mutant(seed=3, breaks="8", theme=THEME)
+@mutant(seed=7, breaks="8", theme=THEME)
 def announced_commits_are_removed_whatever_reaches_them_now() -> Iterator[None]:
     """A collection does not read references again at the end of the grace period."""
 
