@@ -157,6 +157,7 @@ def collect(
         raise InvalidInput(f"collect: repository {repo.id!r} is bare, so it is unknown which objects are needed")
     work = _Collection(stores, repo, plan or CollectionPlan(), progress)
     work.require_claim()
+    work.require_right_clock()
     work.shorten_record()
     work.unreached.prepare()
     work.finish()
@@ -189,8 +190,11 @@ class _Collection:
         return None if self.assumed is not None else self.record.value.current
 
     def require_claim(self) -> None:
-        """Refuse to work in a namespace that belongs to another repository, or with a wrong clock."""
+        """Refuse to work in a namespace that belongs to another repository."""
         require_own_namespace(self.stores, self.repository, dry_run=self.plan.dry_run)
+
+    def require_right_clock(self) -> None:
+        """Refuse to work with a wrong clock."""
         if not self.plan.dry_run:
             require_right_clock(self.blobs, self.repository.uid, self.stores.clock)
 

@@ -41,18 +41,22 @@ def clock_difference(blobs: Blobs, owner: RepositoryUid, clock: Clock) -> timede
     file = address(owner)
     if blobs.uri(file).partition(":")[0] in _OWN_CLOCK:
         return timedelta(0)
-    with suppress(PermissionDenied):  # some buckets allow no deletions for a while
-        blobs.delete(file)
-    before = clock.now()
-    found = blobs.head(file) if blobs.create(file, owner.encode()) else None
-    after = clock.now()
-    with suppress(PermissionDenied):
-        blobs.delete(file)
+    before, made = clock.now(), blobs.create(file, owner.encode())
+    if not made:
+        _delete(blobs, file)
+        before, made = clock.now(), blobs.create(file, owner.encode())
+    found, after = blobs.head(file) if made else None, clock.now()
+    _delete(blobs, file)
     if found is None:
         return None
     if before - CLOCKS_DIFFER <= found.mtime <= after + CLOCKS_DIFFER:
         return timedelta(0)
     return (after if found.mtime > after else before) - found.mtime
+
+
+def _delete(blobs: Blobs, file: str) -> None:
+    with suppress(PermissionDenied):  # some buckets allow no deletions for a while
+        blobs.delete(file)
 
 
 def require_right_clock(blobs: Blobs, owner: RepositoryUid, clock: Clock) -> None:

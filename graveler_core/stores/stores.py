@@ -37,6 +37,9 @@ from graveler_core.stores.underway import Underway
 if TYPE_CHECKING:
     from graveler_core.iam.principal import Principal
 
+COLLECTED_BYTES = 64 << 20
+"""Maximum size of the fingerprints of collected addresses in memory, in bytes."""
+
 
 @dataclass(frozen=True, slots=True)
 class RetryBudget:
@@ -73,7 +76,7 @@ class Stores:
     """Cache of the changes in compacted trees. It is separate from `ranges`, so that large differences do not evict
     other data.
     """
-    collected: TreeCache = field(default_factory=lambda: TreeCache(64 << 20))
+    collected: TreeCache = field(default_factory=lambda: TreeCache(COLLECTED_BYTES))
     """Cache of the fingerprints of addresses that were collected. It is separate from `ranges`, so that they do not
     evict other data.
     """

@@ -30,6 +30,7 @@ from graveler_core.segments.merge import as_entries
 from graveler_core.segments.streams import ROWS_AT_ONCE
 from graveler_core.staging.segment_layer import PIECE_ROWS
 from graveler_core.staging.stack import KEYS_AT_ONCE
+from graveler_core.stores.stores import COLLECTED_BYTES
 from tests.unit.engine.budgets.costs import trips
 from tests.unit.engine.budgets.every import EVERY
 
@@ -75,6 +76,7 @@ def test_batch_and_cache_sizes() -> None:
         "changes of a commit in memory, for each partition": f"{MAX_TAKE_BYTES // MIB} MiB",
         "changes that a merge keeps in memory to avoid a second walk": f"{MAX_HELD_BYTES // MIB} MiB",
         "trees and layers in memory, for each process": f"{DEFAULT_BYTES // MIB} MiB, or `memory_cache_bytes`",
+        "addresses of condemned and deleted content in memory, for each process": f"{COLLECTED_BYTES // MIB} MiB",
         "commits in memory, for each process": f"{CACHED_COMMITS:,}",
         "first parents in memory, to find commits that are not a first parent": f"{childless.HELD:,}",
     }
