@@ -121,7 +121,7 @@ def move_head(stores: Stores, move: HeadMove) -> StoredCommit:
         NotFound: The repository or the branch does not exist.
         OutcomeUnknown: A response was lost, and the history does not show the outcome. `details["commit"]` names the
             commit.
-        SlowDown: Other changes came first until the budget was spent (`RetriesExhausted`).
+        SlowDown: Other changes came first until the budget was spent, or the call took too long (`RetriesExhausted`).
         GravelerError: Any error of `check` and `prepare`.
     """
     repo, branch = move.repository, move.branch

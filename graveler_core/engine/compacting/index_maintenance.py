@@ -79,7 +79,7 @@ class _Fold:
     metarange: MetarangeId
     """Metarange with the same entries."""
     begun: Instant
-    """Time before the metarange was written."""
+    """Moment before the metarange was written."""
 
     def replaced(self, index: Index) -> Index | None:
         """Return an index with the metarange in place of the parts, or `None` if it does not contain them."""

@@ -46,7 +46,7 @@ class ReferenceLog:
     held: Held[InternalReference] | None
     head: StoredCommit | None
     begun: Instant
-    """Time before the log was read."""
+    """Moment before the log was read."""
 
     def require_in_time(self) -> None:
         """Refuse to refer to files that were written since the log was read, if that took too long (`SlowDown`)."""

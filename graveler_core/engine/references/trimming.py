@@ -17,7 +17,8 @@ the deletion.
 While a call looks for such commits, folds and other rewrites may write commits that cannot be reached from the head
 that it has read, and swap the reference to them. The call recognizes them by their date, and rewritten ones by the time
 of their rewrite, because they keep the dates of the commits that they replace. This requires that no flow takes a day
-from writing a commit to its swap.
+from writing a commit to its swap (`objects.build_time`), and that the clocks differ by less than that: the call first
+compares the clock of its machine with that of the object store.
 
 A commit is deleted after its descendants, and its layout before its header. So after a crash at any point, all
 ancestors of each stored commit are stored, and the header of each stored layout is stored, by which the next call finds
@@ -84,10 +85,8 @@ def trim(stores: Stores, repo: RepositoryRecord, keep: int) -> Trimmed:
         is_known = not line.broken and (rewritten is None or not is_far_ahead(rewritten, now))
         if is_known and rewritten is not None and now - rewritten <= KEPT_FOR:
             return Trimmed(0, 0)
-        deleted = 0
-        if is_known:
-            require_right_clock(stores.blobs.at(repo.storage_namespace), repo.uid, stores.clock)
-            deleted = _forget(log, line, now - KEPT_FOR)
+        require_right_clock(stores.blobs.at(repo.storage_namespace), repo.uid, stores.clock)
+        deleted = _forget(log, line, now - KEPT_FOR) if is_known else 0
         if is_known and log.head.header.generation <= keep:
             return Trimmed(0, deleted)
         kept = _newest(log, log.head, min(keep, len(line.reached)))

@@ -10,6 +10,7 @@ import pytest
 
 from graveler_core.engine.cleaning import work as cleaning
 from graveler_core.engine.references.events import fold
+from graveler_core.engine.references.log import read_log
 from graveler_core.errors import InvalidInput, NotFound
 from graveler_core.model.clock import CLOCKS_DIFFER
 from graveler_core.model.entities import RepositoryState
@@ -170,3 +171,7 @@ def test_a_trimming_of_the_log_of_references(world: World) -> None:
         repo.trim_reflog(1)
     world.clock.time -= timedelta(days=8)
     assert repo.trim_reflog(1).folded == 2
+    before, world.clock.time = read_log(world.stores(), repo._record).held, world.clock.time - timedelta(days=8)
+    with pytest.raises(InvalidInput, match="the clock of this machine"):  # to it, the rewrite is days ahead
+        repo.trim_reflog(1)
+    assert read_log(world.stores(), repo._record).held == before
